@@ -1,0 +1,33 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test test-slow lint clean
+
+# Each stamp holds one level of installed extras; it is renewed when pyproject.toml changes.
+.venv/.sweeps: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, not %d.%d: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --editable '.[sweeps]'
+	touch $@
+
+.venv/.dev: .venv/.sweeps
+	$(BIN)/python -m pip install --editable '.[dev]'
+	touch $@
+
+run: .venv/.sweeps
+	$(BIN)/sweeps run sweeps/configs/demo.yaml --out runs/demo
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+test-slow: .venv/.dev
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+clean:
+	rm -rf .venv build *.egg-info

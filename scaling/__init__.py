@@ -1,0 +1,49 @@
+"""Scaling laws for vision: read the records of trained models, fit laws, predict with an interval.
+
+The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bootstrap -> prediction -> plots.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+from .bootstrap import BootstrapFit, bootstrap_fit
+from .errors import FitError, FitWarning
+from .fit import Fit, fit_law
+from .frontier import FrontierFit, fit_frontier
+from .hulls import convex_hull, pareto_frontier
+from .laws import LAWS, Law
+from .objectives import OBJECTIVES
+from .prediction import Prediction
+from .records import read_evals, read_measurements, read_records, validate_records, write_records
+from .transfer import TransferFit, fit_transfer
+
+__all__ = [
+    "LAWS",
+    "OBJECTIVES",
+    "BootstrapFit",
+    "Fit",
+    "FitError",
+    "FitWarning",
+    "FrontierFit",
+    "Law",
+    "Prediction",
+    "TransferFit",
+    "bootstrap_fit",
+    "convex_hull",
+    "fit_frontier",
+    "fit_law",
+    "fit_transfer",
+    "pareto_frontier",
+    "read_evals",
+    "read_measurements",
+    "read_records",
+    "validate_records",
+    "write_records",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`scaling.plots` on first use: matplotlib would double the time of the import."""
+    if name == "plots":
+        return import_module(".plots", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

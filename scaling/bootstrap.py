@@ -1,0 +1,170 @@
+"""The case bootstrap of a fit: draw the points again, fit every draw in one batch, read intervals off the draws."""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import FitError, FitWarning
+from .fit import Fit, residual_unit
+from .prediction import Prediction, check_kind, check_level
+from .solver import Problem, polish, scan
+
+__all__ = ["BootstrapFit", "bootstrap_fit", "case_weights", "solve_draws"]
+
+_MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
+
+
+@dataclass(frozen=True)
+class BootstrapFit:
+    """Draws of a fit. Made by `bootstrap_fit`, and carried by `FrontierFit` and `TransferFit`.
+
+    Attributes:
+        fit: the fit to all points.
+        theta: parameters of each draw in scaled units, shape (num_draws, num_params).
+        residual_draws: a residual for each draw, for prediction intervals, shape (num_draws,).
+        num_failed: draws that had no fit (too few distinct points) and are left out.
+    """
+
+    fit: Fit
+    theta: np.ndarray
+    residual_draws: np.ndarray
+    num_failed: int
+
+    @cached_property
+    def params(self) -> dict[str, np.ndarray]:
+        """Each parameter's draws in the user's units, shape (num_draws,)."""
+        values = self.fit.law.in_units(self.theta, self.fit.x_unit, self.fit.y_unit)
+        return dict(zip(self.fit.law.params, values.T, strict=True))
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Percentile interval of a parameter.
+
+        Raises:
+            ValueError: the law has no such parameter, or the level is outside (0, 1).
+        """
+        if name not in self.params:
+            raise ValueError(f"{self.fit.law.name!r} has the parameters {self.fit.law.params}, got {name!r}")
+        low, high = self.quantiles(self.params[name], level)
+        return float(low), float(high)
+
+    def predict(self, x: ArrayLike, level: float = 0.95, kind: str = "confidence") -> Prediction:
+        """The law at x with a percentile interval; `kind` "prediction" adds the scatter of one new point."""
+        check_kind(kind)
+        x = np.asarray(x, dtype=float)
+        median = self.fit.predict(x)
+        draws = self.fit.law.value(self.theta, x.ravel() / self.fit.x_unit) * self.fit.y_unit
+        if kind == "prediction":
+            draws = self._add_residuals(draws)
+        low, high = (bound.reshape(x.shape) for bound in self.quantiles(draws, level))
+        return Prediction(x, median, low, high, level, kind)
+
+    def _add_residuals(self, draws: np.ndarray) -> np.ndarray:
+        residuals = self.residual_draws[:, None]
+        return draws * np.exp(residuals) if self.fit.objective.log else draws + residuals * self.fit.y_unit
+
+    @staticmethod
+    def quantiles(draws: np.ndarray, level: float) -> np.ndarray:
+        """Lower and upper end of the central interval of draws along axis 0."""
+        check_level(level)
+        return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+def bootstrap_fit(
+    fit: Fit,
+    *,
+    num_draws: int = 2000,
+    groups: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+) -> BootstrapFit:
+    """Fit the law again to points drawn with replacement.
+
+    Args:
+        fit: from `fit_law`.
+        num_draws: how many draws.
+        groups: shape (n,), what is drawn together (seeds of one cell, branches of one trunk); None: single points.
+        rng: source of the draws; None is `numpy.random.default_rng(0)`.
+
+    Raises:
+        ValueError: num_draws below 1, or groups of another length.
+        FitError: no draw could be fitted.
+
+    Warns:
+        FitWarning: `failed_draws` where more than 5 % had too few distinct points.
+
+    >>> from scaling import fit_law
+    >>> x = np.geomspace(1e18, 1e21, 12)
+    >>> y = (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(0.01 * np.random.default_rng(0).standard_normal(12))
+    >>> low, high = bootstrap_fit(fit_law("saturating_power", x, y), num_draws=200).interval("b")
+    >>> low < 0.25 < high
+    True
+    """
+    rng = rng or np.random.default_rng(0)
+    weights = case_weights(fit.x.size, num_draws, rng, groups)
+    return solve_draws(fit, fit.problem.x, fit.problem.y, weights, rng, fit.problem.residual_scale)
+
+
+def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: ArrayLike | None = None) -> np.ndarray:
+    """How often each of n points (or its group) is drawn, shape (num_draws, n)."""
+    if num_draws < 1:
+        raise ValueError(f"num_draws must be at least 1, got {num_draws!r}")
+    if groups is None:
+        return rng.multinomial(n, np.full(n, 1 / n), size=num_draws)
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {labels.shape}")
+    names, member = np.unique(labels, return_inverse=True)
+    return rng.multinomial(names.size, np.full(names.size, 1 / names.size), size=num_draws)[:, member]
+
+
+def solve_draws(
+    fit: Fit, x: np.ndarray, y: np.ndarray, weights: np.ndarray, rng: np.random.Generator, scale: np.ndarray | None = None
+) -> BootstrapFit:
+    """Fit every draw in one batch.
+
+    Args:
+        fit: the fit to all points, whose law, objective, bounds and scaled units are used.
+        x: scaled, shape (n,).
+        y: scaled, shape (n,), or (num_draws, n) where each draw has its own.
+        weights: shape (num_draws, n); 0 leaves a point out.
+        scale: residual scale of each point, that of points without a `y_std` unless given.
+    """
+    enough = _count_distinct(weights > 0, x) >= fit.num_free
+    y = y[enough] if y.ndim == 2 else y
+    scale = np.full(x.size, residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
+    problem = replace(fit.problem, x=x, y=y, weights=weights[enough].astype(float), residual_scale=scale)
+    theta = _solve(problem, fit.theta)
+    num_failed = len(weights) - len(theta)
+    if len(theta) == 0:
+        raise FitError("no bootstrap draw has enough distinct points for a fit")
+    if num_failed > _MANY_FAILED * len(weights):
+        warnings.warn(
+            FitWarning("failed_draws", f"{num_failed} of {len(weights)} bootstrap draws had too few distinct points"),
+            stacklevel=3,
+        )
+    return BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), num_failed)
+
+
+def _solve(problem: Problem, full_fit: np.ndarray) -> np.ndarray:
+    """From the better of the scan's start and the fit to all points; members that fail are dropped."""
+    scanned = scan(problem, 1)[:, 0]
+    known = np.broadcast_to(full_fit, scanned.shape)
+    starts = np.where((problem.value(scanned) < problem.value(known))[:, None], scanned, known)
+    solution = polish(problem, starts)
+    return solution.theta[solution.converged]
+
+
+def _count_distinct(counted: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Distinct x among the counted points of each draw."""
+    order = np.argsort(x, kind="stable")
+    first = np.concatenate([[0], np.flatnonzero(np.diff(x[order]) > 0) + 1])
+    return np.add.reduceat(counted[:, order], first, axis=1).astype(bool).sum(axis=1)
+
+
+def _draw_residuals(fit: Fit, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Centred residuals, widened to the degrees of freedom that the fit took (Davison and Hinkley 1997, 6.2.3)."""
+    residuals = fit.residuals * fit.problem.residual_scale
+    widened = (residuals - residuals.mean()) * np.sqrt(fit.x.size / max(fit.x.size - fit.num_free, 1))
+    return rng.choice(widened, size=num_draws)

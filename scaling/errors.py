@@ -1,0 +1,28 @@
+"""The one error and the one warning of a fit."""
+
+__all__ = ["FitError", "FitWarning"]
+
+
+class FitError(ValueError):
+    """A fit that cannot be had; the message says why."""
+
+
+class FitWarning(UserWarning):
+    """What a reader of a fit must know; `kind` is one of `FitWarning.KINDS`."""
+
+    KINDS = {
+        "at_bound": "a parameter sits at its bound: its interval is one-sided",
+        "not_identified": "the data do not determine a parameter",
+        "under_one_decade": "x spans less than one decade",
+        "ridge": "the exponent is so small that the power law is a logarithm over these data",
+        "few_points": "the fit has no degree of freedom left to estimate an error from",
+        "hidden_curvature": "the hull of this selection hides the curvature of the law",
+        "right_of_best": "points beyond the best downstream accuracy were dropped",
+        "failed_draws": "some bootstrap draws could not be fitted",
+    }
+
+    def __init__(self, kind: str, message: str):
+        if kind not in self.KINDS:
+            raise ValueError(f"kind of a FitWarning is one of {sorted(self.KINDS)}, got {kind!r}")
+        super().__init__(message)
+        self.kind = kind

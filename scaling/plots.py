@@ -1,0 +1,109 @@
+"""Figures of fitted results. A plot draws a result and fits nothing; each returns the Axes it drew on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from .frontier import FrontierFit
+from .transfer import TransferFit
+
+__all__ = ["plot_frontier", "plot_transfer"]
+
+# Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers below.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_LAW_COLOUR = "#222222"
+_EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
+
+
+def plot_frontier(
+    front: FrontierFit, *, groups: Sequence[Any] | None = None, level: float = 0.95, ax: Axes | None = None,
+    x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
+) -> Axes:  # fmt: skip
+    """All runs, the frontier, its law with a band, and the irreducible error as a line.
+
+    Args:
+        front: from `fit_frontier`.
+        groups: a label a run, for colour and marker, e.g. its family.
+        level: of the band.
+        ax: where to draw; a new figure without.
+    """
+    ax = ax or _new_axes()
+    _draw_points(ax, front.x, front.y, groups)
+    ax.plot(front.x[front.selected], front.y[front.selected], "o", mfc="none", mec=_LAW_COLOUR, ms=9, label="frontier")
+    start = front.x[front.selected].min()
+    grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
+    band = front.predict(grid, level)
+    fitted = grid <= front.x[front.selected].max()
+    ax.plot(grid[fitted], band.median[fitted], "-", color=_LAW_COLOUR, label=f"law {_formula(front.fit)}")
+    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_LAW_COLOUR)
+    ax.fill_between(grid, band.low, band.high, color=_LAW_COLOUR, alpha=0.15, lw=0, label=f"{level:.0%} band")
+    if front.params.get("c", 0.0) > 0:
+        ax.axhline(front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {front.params['c']:.3g}")
+    ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
+    _decimal_ticks(ax, front.y)
+    ax.legend(fontsize="small", frameon=False, loc="lower left")
+    return ax
+
+
+def plot_transfer(
+    trans: TransferFit, *, groups: Sequence[Any] | None = None, level: float = 0.95, ax: Axes | None = None,
+    task: str = "downstream", chance: float | None = None,
+) -> Axes:  # fmt: skip
+    """Downstream against upstream accuracy: models, hull, Eq. 1 with a band up to upstream accuracy 1, saturation.
+
+    Args:
+        trans: from `fit_transfer`.
+        groups: a label a model, for colour and marker.
+        level: of the band.
+        ax: where to draw; a new figure without.
+        task: for the label of the axis.
+        chance: accuracy of a guess, drawn as a line.
+    """
+    ax = ax or _new_axes()
+    _draw_points(ax, trans.upstream, trans.downstream, groups)
+    hull = trans.selected
+    ax.plot(trans.upstream[hull], trans.downstream[hull], "-o", color=_LAW_COLOUR, mfc="none", ms=8, lw=1, label="hull")
+    grid = np.linspace(trans.upstream[hull].min(), 0.999, 300)
+    band = trans.predict(grid, level)
+    fitted = grid <= trans.upstream[hull].max()
+    ax.plot(grid[fitted], band.median[fitted], "-", color=_COLOURS[2], lw=2, label="Eq. 1")
+    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_COLOURS[2], lw=2)
+    ax.fill_between(grid, band.low, band.high, color=_COLOURS[2], alpha=0.18, lw=0, label=f"{level:.0%} band")
+    ax.axhline(trans.saturation, color=_COLOURS[2], lw=1, ls=":", label=f"saturation {trans.saturation:.2f}")
+    if chance is not None:
+        ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
+    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, 1.02))
+    ax.legend(fontsize="small", frameon=False, loc="best")
+    return ax
+
+
+def _new_axes() -> Axes:
+    return plt.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+
+
+def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
+    labels = np.asarray(["runs"] * len(x) if groups is None else groups)
+    for i, name in enumerate(dict.fromkeys(labels.tolist())):
+        member = labels == name
+        colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
+        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=str(name))
+
+
+def _formula(fit: Any) -> str:
+    values = {name: f"{value:.3g}" for name, value in fit.params.items()}
+    return "  ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _decimal_ticks(ax: Axes, y: np.ndarray) -> None:
+    """Errors as plain decimals, a few a decade."""
+    ticks = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0])
+    low, high = y.min() * 0.75, min(y.max() * 1.15, 1.05) if y.max() <= 1 else y.max() * 1.15
+    ax.set_ylim(low, high)
+    if y.max() <= 1:
+        inside = ticks[(ticks >= low) & (ticks <= high)]
+        ax.set_yticks(inside, [f"{tick:g}" for tick in inside])
+        ax.minorticks_off()

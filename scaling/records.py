@@ -1,0 +1,249 @@
+"""Read, write and check the records of a sweep or of a paper's table."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
+
+__all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_records"]
+
+_REQUIRED = {
+    "records": (*KEY, "upstream_error"),
+    "evals": (*KEY, "task", "method", "error"),
+    "measurements": (*KEY, "name", "value"),
+}
+_NAMED_ROWS = 10  # bad rows spelled out for a column before "and n more"
+
+
+def read_records(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    *,
+    probe: str = "whitened",
+    layer: str = "pre_logits",
+    weights: str | None = "last",
+) -> pd.DataFrame:
+    """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
+
+    Args:
+        source: a sweep's folder, a parquet file, a folder of parquet files, a csv file, or a DataFrame.
+        probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
+        weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
+
+    Returns:
+        A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
+        `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie beside it.
+
+    Raises:
+        ValueError: no records, a missing column, or values out of range, with their rows.
+        FileNotFoundError: there is no such file or folder.
+
+    >>> read_records(pd.DataFrame({"run_id": ["a"], "step": [10], "weights": ["last"], "upstream_error": [0.3]}))
+      run_id  step weights  upstream_error
+    0      a    10    last             0.3
+    """
+    records = _read_table(source, "records")
+    validate_records(records)
+    if weights is not None:
+        records = records[records["weights"] == weights].reset_index(drop=True)
+    if isinstance(source, pd.DataFrame) or not Path(source).is_dir():
+        return records
+    evals = _read_table(source, "evals")
+    return records if evals.empty else _add_task_columns(records, evals, probe, layer)
+
+
+def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
+    """The long table of downstream evaluations: a row a (model, task, method, shots, layer, draw)."""
+    return _read_table(source, "evals")
+
+
+def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
+    """The long table of measurements of trained models: a row a (model, name, data set, layer, head)."""
+    return _read_table(source, "measurements")
+
+
+def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str = "records") -> None:
+    """Write a table as one parquet file; a reader sees the old file or the new one, never a half.
+
+    Args:
+        frame: rows with the columns of `table`; missing columns are written as nulls, extra ones are kept.
+        path: the parquet file; its folder must exist.
+        table: "records", "evals" or "measurements".
+
+    Raises:
+        ValueError: a required column is missing or a value is out of range, with its rows.
+    """
+    _validate(frame, table)
+    arrow = _to_arrow(frame, table)
+    temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
+    try:
+        pq.write_table(arrow, temporary)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def validate_records(frame: pd.DataFrame) -> None:
+    """Check a table of records; one error names every bad column and row.
+
+    Checked: the key `run_id, step, weights` and `upstream_error` are there (an error may be null only where
+    `status` is not "ok"), keys do not repeat, fractions lie in [0, 1], counts are whole and not negative.
+
+    Raises:
+        ValueError: one line a fault: the column, the rows, the values and what is valid.
+
+    >>> validate_records(pd.DataFrame({"run_id": ["a"], "step": [1], "weights": ["last"], "upstream_error": [23.0]}))
+    Traceback (most recent call last):
+    ...
+    ValueError: bad records: upstream_error must lie in [0, 1] (is this percent? divide by 100); row 0: 23.0
+    """
+    _validate(frame, "records")
+
+
+# Reading ------------------------------------------------------------------------------------------------------
+
+
+def _read_table(source: str | os.PathLike[str] | pd.DataFrame, table: str) -> pd.DataFrame:
+    if isinstance(source, pd.DataFrame):
+        return source.reset_index(drop=True)
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
+    if path.suffix.lower() == ".csv":
+        return pd.read_csv(path)
+    files = _table_files(path, table)
+    if not files and table == "records":
+        raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
+    return _read_parquet_files(files, table)
+
+
+def _table_files(path: Path, table: str) -> list[Path]:
+    """The run folders' files of a sweep, else `<table>.parquet`, else (records) every other parquet file."""
+    if path.is_file():
+        return [path]
+    for pattern in (f"runs/*/{table}.parquet", f"*/{table}.parquet", f"{table}.parquet"):
+        if files := sorted(path.glob(pattern)):
+            return files
+    if table != "records":
+        return []
+    return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
+
+
+def _read_parquet_files(files: list[Path], table: str) -> pd.DataFrame:
+    tables = [arrow for file in files if (arrow := _read_parquet(file)) is not None]
+    if not tables:
+        if files and table == "records":
+            raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
+        return arrow_schema(table).empty_table().to_pandas()
+    # By name and with promoted types: a column that only some runs have is kept, null elsewhere.
+    return pa.concat_tables(tables, promote_options="permissive").to_pandas()
+
+
+def _read_parquet(file: Path) -> pa.Table | None:
+    try:
+        return pq.ParquetFile(file).read()
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        warnings.warn(f"skipped damaged parquet file {file}: {reason}", stacklevel=2)
+        return None
+
+
+def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
+    fewshot = evals[(evals["method"] == "fewshot") & (evals["probe"] == probe) & (evals["layer"] == layer)]
+    finetune = evals[evals["method"] == "finetune"]
+    fewshot = fewshot.assign(column=[f"{t}_{k:.0f}shot_error" for t, k in zip(fewshot.task, fewshot.num_shots, strict=True)])
+    finetune = finetune.assign(column=finetune["task"] + "_finetune_error")
+    chosen = pd.concat([fewshot, finetune])
+    wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
+    return records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
+
+
+# Writing ------------------------------------------------------------------------------------------------------
+
+
+def _to_arrow(frame: pd.DataFrame, table: str) -> pa.Table:
+    arrays: dict[str, Any] = {}
+    for column in TABLES[table].values():
+        values = frame[column.name] if column.name in frame else [None] * len(frame)
+        arrays[column.name] = pa.array(_python_values(values, column), type=column.arrow_type)
+    if table == "records" and "schema_version" not in frame:
+        arrays["schema_version"] = pa.array([SCHEMA_VERSION] * len(frame), type=pa.int64())
+    extra = [name for name in frame.columns if name not in arrays]
+    arrays |= {name: pa.array(frame[name], from_pandas=True) for name in extra}
+    return pa.table(arrays)
+
+
+def _python_values(values: Any, column: Column) -> list[Any]:
+    convert = {"text": str, "count": int, "flag": bool}.get(column.kind, float)
+    return [None if pd.isna(value) else convert(value) for value in values]
+
+
+# Checking -----------------------------------------------------------------------------------------------------
+
+
+def _validate(frame: pd.DataFrame, table: str) -> None:
+    faults = [f"column {name} is missing" for name in _REQUIRED[table] if name not in frame]
+    for name, column in TABLES[table].items():
+        if name in frame:
+            faults += _column_faults(frame, column, required=name in _REQUIRED[table])
+    if not faults and table == "records":
+        faults += _repeated_keys(frame)
+    if faults:
+        raise ValueError(f"bad {table}: " + "\n".join(faults))
+
+
+def _column_faults(frame: pd.DataFrame, column: Column, required: bool) -> list[str]:
+    values = frame[column.name]
+    missing = values.isna().to_numpy()
+    faults = []
+    if required:
+        faults += _fault(column.name, "must not be null", values, missing & _must_have_value(frame, column))
+    if column.kind in ("text", "flag"):
+        return faults
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    unreadable = np.isnan(numbers) & ~missing
+    faults += _fault(column.name, "must be a number", values, unreadable)
+    return faults + [f for rule, bad in _range_rules(numbers, column.kind) for f in _fault(column.name, rule, values, bad)]
+
+
+def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
+    """A run that failed or diverged has a row and may have no error."""
+    if column.name in KEY or "status" not in frame:
+        return np.ones(len(frame), dtype=bool)
+    return frame["status"].isin(["ok"]).to_numpy() | frame["status"].isna().to_numpy()
+
+
+def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:
+    infinite = ("must be finite", np.isinf(numbers))
+    if kind == "fraction":
+        rule = "must lie in [0, 1] (is this percent? divide by 100)"
+        return [infinite, (rule, np.isfinite(numbers) & ((numbers < 0) | (numbers > 1)))]
+    if kind == "number":
+        return [infinite]
+    negative = ("must not be negative", np.isfinite(numbers) & (numbers < 0))
+    if kind == "amount":
+        return [infinite, negative]
+    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (numbers % 1 != 0))]
+
+
+def _repeated_keys(frame: pd.DataFrame) -> list[str]:
+    repeated = frame.duplicated(list(KEY), keep="first").to_numpy()
+    keys = frame[list(KEY)].astype(str).agg(" / ".join, axis=1)
+    return _fault(", ".join(KEY), "must not repeat", keys, repeated)
+
+
+def _fault(name: str, rule: str, values: pd.Series, bad: np.ndarray) -> list[str]:
+    rows = np.flatnonzero(bad)
+    if rows.size == 0:
+        return []
+    named = ", ".join(f"{row}: {values.iloc[row]}" for row in rows[:_NAMED_ROWS])
+    more = f" and {rows.size - _NAMED_ROWS} more" if rows.size > _NAMED_ROWS else ""
+    return [f"{name} {rule}; row{'s' if rows.size > 1 else ''} {named}{more}"]

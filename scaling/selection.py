@@ -1,0 +1,62 @@
+"""Which points a frontier's law is fitted to, on all points and in every bootstrap draw. Lower y is better."""
+
+import numpy as np
+
+from .hulls import convex_hull, pareto_frontier
+
+__all__ = ["SELECTIONS", "check_selection", "drawn_selection", "select"]
+
+SELECTIONS = ("all", "pareto", "convex_hull")
+
+
+def check_selection(selection: str) -> None:
+    if selection not in SELECTIONS:
+        raise ValueError(f"selection must be one of {SELECTIONS}, got {selection!r}")
+
+
+def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0) -> np.ndarray:
+    """Indices of the selected points, x ascending.
+
+    "all": every point. "pareto": points that none beats at no more x. "convex_hull": the lower hull up to the best
+    point, with a tolerance also the points that near to it; what lies right of the best point is left out.
+    """
+    if selection == "all":
+        return np.argsort(x, kind="stable")
+    frontier = pareto_frontier(x, y)
+    if selection == "pareto" or frontier.size == 0:
+        return frontier
+    if tolerance == 0:
+        # A vertex left of the best point beats every point before it, so the frontier holds them all.
+        return frontier[convex_hull(x[frontier], y[frontier], side="lower")]
+    left = np.flatnonzero(x <= x[frontier[-1]])
+    return left[convex_hull(x[left], y[left], side="lower", tolerance=tolerance)]
+
+
+def drawn_selection(
+    x: np.ndarray, y: np.ndarray, counts: np.ndarray, selection: str, tolerance: float = 0.0
+) -> np.ndarray:
+    """The selection taken anew in every bootstrap draw, as weights of shape (num_draws, n).
+
+    Args:
+        counts: how often each point was drawn, shape (num_draws, n).
+    """
+    if selection == "all":
+        return counts
+    if selection == "pareto":
+        return _drawn_pareto(x, y, counts > 0)
+    weights = np.zeros(counts.shape, dtype=np.int64)
+    candidates = _drawn_pareto(x, y, counts > 0) if tolerance == 0 else counts
+    for weight, drawn in zip(weights, candidates > 0, strict=True):
+        rows = np.flatnonzero(drawn)
+        weight[rows[select(x[rows], y[rows], selection, tolerance)]] = 1
+    return weights
+
+
+def _drawn_pareto(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """`pareto_frontier` of the drawn points of each draw, as 0 and 1."""
+    order = np.lexsort((y, x))
+    heights = np.where(drawn[:, order], y[order], np.inf)
+    best_before = np.minimum.accumulate(np.pad(heights, ((0, 0), (1, 0)), constant_values=np.inf), axis=1)[:, :-1]
+    weights = np.zeros(drawn.shape, dtype=np.int64)
+    weights[:, order] = heights < best_before
+    return weights

@@ -1,0 +1,235 @@
+"""Minimise an objective over a law's parameters: every start and every bootstrap draw in one vectorised batch.
+
+The problem is posed in units that make it well scaled (x over its geometric mean, y over its own), so a change of
+the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of the
+nonlinear ones (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .laws import Law
+from .objectives import Objective
+
+__all__ = ["Problem", "Solution", "polish", "scan"]
+
+_MAX_ITERATIONS = 300
+_RELATIVE_DECREASE = 1e-16  # a predicted decrease below this share of the objective is rounding
+_ABSOLUTE_DECREASE = 1e-30  # the same where the data lie on the law and the objective goes to 0
+_MAX_DAMPING = 1e12  # no step, however short, lowers the objective: it is at its minimum to rounding
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A law to be fitted to y at x, in scaled units.
+
+    Attributes:
+        x: shape (n,), positive.
+        y: shape (n,) or (batch, n).
+        weights: how often each point counts, shape (batch, n).
+        residual_scale: standard deviation of each residual up to a common factor, shape (n,); ones without weights.
+        lower, upper: bounds of the parameters, shape (num_params,).
+    """
+
+    law: Law
+    objective: Objective
+    x: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    residual_scale: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def rows(self, index: np.ndarray) -> "Problem":
+        """The same problem for some members of the batch."""
+        y = self.y[index] if self.y.ndim == 2 else self.y
+        return replace(self, y=y, weights=self.weights[index])
+
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        """Residuals over their scale, shape (batch, n)."""
+        fitted = self.law.value(theta, self.x)
+        if not self.objective.log:
+            return (fitted - self.y) / self.residual_scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (np.log(fitted) - np.log(self.y)) / self.residual_scale
+
+    def value(self, theta: np.ndarray) -> np.ndarray:
+        """The objective, shape (batch,); inf where the law is not defined."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.sum(np.where(self.weights > 0, self.weights * self.objective.rho(self.residuals(theta)), 0), axis=-1)
+        return np.where(np.isnan(total), np.inf, total)
+
+    def residual_jacobian(self, theta: np.ndarray) -> np.ndarray:
+        """d residual / d theta, shape (batch, n, num_params)."""
+        jacobian = self.law.jacobian(theta, self.x)
+        if self.objective.log:
+            jacobian = jacobian / self.law.value(theta, self.x)[..., None]
+        return jacobian / self.residual_scale[:, None]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Parameters (batch, num_params) in scaled units, the objective (batch,), and which members converged."""
+
+    theta: np.ndarray
+    value: np.ndarray
+    converged: np.ndarray
+
+
+def scan(problem: Problem, num_starts: int) -> np.ndarray:
+    """Starts for `polish`: the best local minima along the grid of nonlinear parameters, shape (batch, num_starts, p).
+
+    The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
+    """
+    law, x = problem.law, problem.x
+    grid = _within(problem, law.scan(x))
+    basis = law.basis(grid, x)
+    y = np.broadcast_to(problem.y, problem.weights.shape)
+    scale = problem.residual_scale * (y if problem.objective.log else 1.0)
+    weights = problem.weights / scale**2
+    linear, squares = _linear_parameters(problem, basis, y, weights)
+    theta = _assemble(law, grid, linear)
+    order = np.argsort(_local_minima_first(squares), axis=1)[:, :num_starts]
+    return np.take_along_axis(theta, order[..., None], axis=1)
+
+
+def polish(problem: Problem, theta: np.ndarray) -> Solution:
+    """Damped Gauss-Newton with bounds from `theta`, shape (batch, num_params), each member on its own.
+
+    The amplitude is optimised as its logarithm. Beyond a Huber objective's delta the curvature is 0 and the weights
+    of iteratively reweighted least squares, which always lower the objective, serve as the damping.
+    """
+    phi = _clip(problem, _to_phi(theta))
+    value = problem.value(_from_phi(phi))
+    damping = np.full(len(phi), 1e-3)
+    converged = np.zeros(len(phi), dtype=bool)
+    active = np.flatnonzero(np.isfinite(value))
+    for _ in range(_MAX_ITERATIONS):
+        if active.size == 0:
+            break
+        part = problem.rows(active)
+        step, predicted = _step(part, phi[active], damping[active])
+        trial = _clip(part, phi[active] + step)
+        trial_value = part.value(_from_phi(trial))
+        rounding = predicted <= _RELATIVE_DECREASE * value[active] + _ABSOLUTE_DECREASE
+        better = trial_value < value[active]
+        accepted = active[better]
+        phi[accepted], value[accepted] = trial[better], trial_value[better]
+        damping[active] *= np.where(better, 0.1, 10.0)
+        stuck = damping[active] > _MAX_DAMPING
+        converged[active] = rounding | stuck
+        active = active[~(rounding | stuck)]
+    return Solution(_from_phi(phi), value, converged)
+
+
+# Scan ---------------------------------------------------------------------------------------------------------
+
+
+def _within(problem: Problem, grid: np.ndarray) -> np.ndarray:
+    """The grid clipped to the bounds of the nonlinear parameters, without repeats."""
+    nonlinear = [i for i, name in enumerate(problem.law.params) if name not in problem.law.linear]
+    return np.unique(np.clip(grid, problem.lower[nonlinear], problem.upper[nonlinear]), axis=0)
+
+
+def _linear_parameters(
+    problem: Problem, basis: np.ndarray, y: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Amplitude (and offset) at each grid point, shape (batch, g, num_linear), and the weighted squares (batch, g)."""
+    power = basis[..., 0].T  # (n, g)
+    power_power, power_y = weights @ power**2, (weights * y) @ power
+    total_y2 = np.sum(weights * y * y, axis=1, keepdims=True)
+    linear = [i for i, name in enumerate(problem.law.params) if name in problem.law.linear]
+    lower, upper = problem.lower[linear], problem.upper[linear]
+    if basis.shape[-1] == 1:
+        amplitude = np.clip(power_y / power_power, lower[0], upper[0])
+        squares = total_y2 - 2 * amplitude * power_y + amplitude**2 * power_power
+        return amplitude[..., None], squares
+    total, total_power = weights.sum(axis=1, keepdims=True), weights @ power
+    total_y = np.sum(weights * y, axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        offset = (power_power * total_y - total_power * power_y) / (total * power_power - total_power**2)
+    offset = np.clip(np.nan_to_num(offset), lower[1], upper[1])
+    amplitude = np.clip((power_y - offset * total_power) / power_power, lower[0], upper[0])
+    squares = (
+        total_y2 + amplitude**2 * power_power + offset**2 * total
+        - 2 * (amplitude * power_y + offset * total_y - amplitude * offset * total_power)
+    )  # fmt: skip
+    return np.stack([amplitude, offset], axis=-1), squares
+
+
+def _assemble(law: Law, grid: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    theta = np.empty((*linear.shape[:2], len(law.params)))
+    theta[..., [i for i, name in enumerate(law.params) if name in law.linear]] = linear
+    theta[..., [i for i, name in enumerate(law.params) if name not in law.linear]] = grid
+    return theta
+
+
+def _local_minima_first(squares: np.ndarray) -> np.ndarray:
+    """Sort keys along the grid: local minima by their squares, then the rest."""
+    padded = np.pad(squares, ((0, 0), (1, 1)), constant_values=np.inf)
+    is_minimum = (squares <= padded[:, :-2]) & (squares <= padded[:, 2:])
+    return np.where(is_minimum, squares, squares + squares.max(axis=1, keepdims=True) + 1.0)
+
+
+# Polish -------------------------------------------------------------------------------------------------------
+
+
+def _to_phi(theta: np.ndarray) -> np.ndarray:
+    phi = theta.copy()
+    phi[..., 0] = np.log(np.maximum(theta[..., 0], np.finfo(float).tiny))
+    return phi
+
+
+def _from_phi(phi: np.ndarray) -> np.ndarray:
+    theta = phi.copy()
+    theta[..., 0] = np.exp(phi[..., 0])
+    return theta
+
+
+def _phi_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    return _to_phi(problem.lower), _to_phi(problem.upper)
+
+
+def _clip(problem: Problem, phi: np.ndarray) -> np.ndarray:
+    return np.clip(phi, *_phi_bounds(problem))
+
+
+def _step(problem: Problem, phi: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A step towards the minimum, shape (batch, p), and how much a quadratic model says that it gains, (batch,)."""
+    theta = _from_phi(phi)
+    residuals = problem.residuals(theta)
+    jacobian = problem.residual_jacobian(theta)
+    jacobian[..., 0] *= theta[..., None, 0]
+    counted = problem.weights > 0
+    weights, residuals = problem.weights, np.where(counted, residuals, 0.0)
+    jacobian = np.where(counted[..., None], jacobian, 0.0)
+    reweighted = weights * problem.objective.slope_over_residual(residuals)
+    gradient = np.einsum("bn,bn,bnp->bp", reweighted, residuals, jacobian)
+    newton = _gram(weights * problem.objective.curvature(residuals), jacobian)
+    majorant = newton if problem.objective.delta is None else _gram(reweighted, jacobian)
+    lower, upper = _phi_bounds(problem)
+    free = ~(((phi <= lower) & (gradient >= 0)) | ((phi >= upper) & (gradient <= 0)))
+    diagonal = np.maximum(np.einsum("bpp->bp", majorant), np.finfo(float).tiny)
+    hessian = newton + damping[:, None, None] * (majorant if problem.objective.delta is not None else 0.0)
+    hessian = hessian + (damping[:, None] * diagonal)[..., None] * np.eye(phi.shape[1])
+    return _solve_free(hessian, gradient, diagonal, free)
+
+
+def _gram(weights: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    return np.swapaxes(jacobian, 1, 2) @ (weights[..., None] * jacobian)
+
+
+def _solve_free(
+    hessian: np.ndarray, gradient: np.ndarray, diagonal: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve for the free parameters, scaled by the diagonal; the others do not move."""
+    scale = 1 / np.sqrt(diagonal)
+    identity = np.eye(free.shape[1])
+    both = free[:, :, None] & free[:, None, :]
+    scaled = np.where(both, hessian * scale[:, :, None] * scale[:, None, :], identity)
+    # A singular direction moves by its gradient, at the scale of the diagonal.
+    scaled = scaled + 1e-15 * identity
+    pull = np.where(free, gradient * scale, 0.0)
+    move = -np.linalg.solve(scaled, pull[..., None])[..., 0]
+    return move * scale, -np.sum(move * pull, axis=1) / 2
