@@ -120,7 +120,12 @@ def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: Array
 
 
 def solve_draws(
-    fit: Fit, x: np.ndarray, y: np.ndarray, weights: np.ndarray, rng: np.random.Generator, scale: np.ndarray | None = None
+    fit: Fit,
+    x: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    rng: np.random.Generator,
+    scale: np.ndarray | None = None,
 ) -> BootstrapFit:
     """Fit every draw in one batch.
 

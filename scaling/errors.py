@@ -1,5 +1,7 @@
 """The one error and the one warning of a fit."""
 
+from typing import ClassVar
+
 __all__ = ["FitError", "FitWarning"]
 
 
@@ -10,7 +12,7 @@ class FitError(ValueError):
 class FitWarning(UserWarning):
     """What a reader of a fit must know; `kind` is one of `FitWarning.KINDS`."""
 
-    KINDS = {
+    KINDS: ClassVar = {
         "at_bound": "a parameter sits at its bound: its interval is one-sided",
         "not_identified": "the data do not determine a parameter",
         "under_one_decade": "x spans less than one decade",

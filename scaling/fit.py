@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,7 +64,9 @@ class Fit:
         problem = self.problem
         near_lower = self.theta <= problem.lower + _AT_BOUND
         near_upper = self.theta >= problem.upper - _AT_BOUND
-        return {name: self.params[name] for name, at in zip(self.law.params, near_lower | near_upper, strict=True) if at}
+        return {
+            name: self.params[name] for name, at in zip(self.law.params, near_lower | near_upper, strict=True) if at
+        }
 
     @property
     def num_free(self) -> int:
@@ -90,20 +92,23 @@ class Fit:
         parameter at its bound, and of one that the data do not identify, are nan: their intervals come from
         `bootstrap_fit`.
         """
-        change = _units_jacobian(self)
+        change = _units_jacobian(self)[:, self._is_free]
         with np.errstate(over="ignore", invalid="ignore"):
-            return change @ self._scaled_covariance @ change.T
+            covariance = change @ self._free_covariance @ change.T
+        covariance[~self._is_free] = covariance[:, ~self._is_free] = np.nan
+        return covariance
+
+    @property
+    def _is_free(self) -> np.ndarray:
+        return np.array([name not in self.at_bound for name in self.law.params])
 
     @cached_property
-    def _scaled_covariance(self) -> np.ndarray:
-        num_params = len(self.law.params)
-        covariance = np.full((num_params, num_params), np.nan)
-        free = np.array([name not in self.at_bound for name in self.law.params])
-        jacobian = self.problem.residual_jacobian(self.theta[None])[0][:, free]
+    def _free_covariance(self) -> np.ndarray:
+        """Of the free parameters in scaled units, shape (num_free, num_free); nan where the data do not tell."""
+        jacobian = self.problem.residual_jacobian(self.theta[None])[0][:, self._is_free]
         if self.x.size <= self.num_free or _smallest_eigenvalue(jacobian) < _SINGULAR:
-            return covariance
-        covariance[np.ix_(free, free)] = self._error_variance * np.linalg.inv(jacobian.T @ jacobian)
-        return covariance
+            return np.full((self.num_free, self.num_free), np.nan)
+        return self._error_variance * np.linalg.inv(jacobian.T @ jacobian)
 
     @property
     def _error_variance(self) -> float:
@@ -139,7 +144,11 @@ class Fit:
             log_variance = np.log(np.mean(self.residuals**2))
         return float(self.x.size * (log_variance + np.log(2 * np.pi) + 1) + 2 * np.sum(np.log(scale)))
 
-    def predict(self, x: ArrayLike, level: float | None = None, kind: str = "confidence") -> Any:
+    @overload
+    def predict(self, x: ArrayLike, level: None = None, kind: str = "confidence") -> np.ndarray: ...
+    @overload
+    def predict(self, x: ArrayLike, level: float, kind: str = "confidence") -> Prediction: ...
+    def predict(self, x: ArrayLike, level: float | None = None, kind: str = "confidence") -> np.ndarray | Prediction:
         """The law at x: an ndarray, or with a `level` a `Prediction`.
 
         The interval is the delta method with Student's t, in log y for a log objective: in the simulation of
@@ -169,14 +178,12 @@ class Fit:
     ) -> tuple[np.ndarray, np.ndarray]:
         from scipy.special import stdtrit  # here, because it would double the time of the import
 
-        free = np.array([name not in self.at_bound for name in self.law.params])
-        covariance = self._scaled_covariance[np.ix_(free, free)]
-        if not np.all(np.isfinite(covariance)):
+        if not np.all(np.isfinite(self._free_covariance)):
             reason = "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
             raise FitError(f"no interval: {reason}")
         unit = median[:, None] if self.objective.log else np.full((median.size, 1), self.y_unit)
-        gradient = self.law.jacobian(self.theta, scaled)[:, free] * (self.y_unit / unit)
-        variance = np.einsum("np,pq,nq->n", gradient, covariance, gradient)
+        gradient = self.law.jacobian(self.theta, scaled)[:, self._is_free] * (self.y_unit / unit)
+        variance = np.einsum("np,pq,nq->n", gradient, self._free_covariance, gradient)
         if kind == "prediction":
             # One new point has the spread of a typical one of those fitted.
             variance = variance + (self.residual_std * np.exp(np.mean(np.log(self.problem.residual_scale)))) ** 2
@@ -202,7 +209,9 @@ class Fit:
             lines.append(f"  {name:>6} = {self.params[name]:<12.6g} {note}")
         amplitude = self.theta[0] * self.y_unit
         lines.append(f"  {self.law.params[0]} at the geometric mean of x, {self.x_unit:.4g}: {amplitude:.6g}")
-        lines.append(f"  residual standard deviation {self.residual_std:.3g}{' of log y' if self.objective.log else ''}")
+        lines.append(
+            f"  residual standard deviation {self.residual_std:.3g}{' of log y' if self.objective.log else ''}"
+        )
         lines += [f"  warning ({w.kind}): {w}" for w in self.warnings]
         return "\n".join(lines)
 
@@ -287,7 +296,9 @@ def fit_law(
 def _positive(name: str, values: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(~(values.ravel() > 0) | ~np.isfinite(values.ravel()))
     if bad.size:
-        raise ValueError(f"{name} must be positive and finite; row {bad[0]} is {values.ravel()[bad[0]]} ({bad.size} such)")
+        raise ValueError(
+            f"{name} must be positive and finite; row {bad[0]} is {values.ravel()[bad[0]]} ({bad.size} such)"
+        )
     return values
 
 
@@ -353,8 +364,10 @@ def _find_warnings(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
         if name not in fixed:
             found.append(FitWarning("at_bound", f"{name} sits at its bound {value:.6g}: its interval is one-sided"))
     if fit.x.size <= fit.num_free:
-        found.append(FitWarning("few_points", f"{fit.x.size} points and {fit.num_free} free parameters: no error estimate"))
-    elif not np.all(np.isfinite(np.diag(fit._scaled_covariance)[[n not in fit.at_bound for n in law.params]])):
+        found.append(
+            FitWarning("few_points", f"{fit.x.size} points and {fit.num_free} free parameters: no error estimate")
+        )
+    elif not np.all(np.isfinite(fit._free_covariance)):
         found.append(FitWarning("not_identified", f"these points do not tell {', '.join(law.params)} apart"))
     decades = np.ptp(np.log10(fit.x))
     if decades < 1 and not law.increasing:
@@ -375,4 +388,4 @@ def _smallest_eigenvalue(jacobian: np.ndarray) -> float:
 def _units_jacobian(fit: Fit) -> np.ndarray:
     """d (params in the user's units) / d theta by complex step, shape (num_params, num_params)."""
     steps = fit.theta + 1e-30j * np.eye(fit.theta.size)
-    return fit.law.in_units(steps, fit.x_unit, fit.y_unit).imag.T / 1e-30
+    return np.imag(fit.law.in_units(steps, fit.x_unit, fit.y_unit)).T / 1e-30

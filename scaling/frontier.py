@@ -1,6 +1,7 @@
 """The compute frontier: the best error at each compute, and the law that it follows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +45,10 @@ class FrontierFit:
         """Interval of a parameter, the choice of the frontier included."""
         return self.bootstrap.interval(name, level)
 
+    @overload
+    def predict(self, x: ArrayLike, level: None = None) -> np.ndarray: ...
+    @overload
+    def predict(self, x: ArrayLike, level: float) -> Prediction: ...
     def predict(self, x: ArrayLike, level: float | None = None) -> np.ndarray | Prediction:
         """The frontier at x: an ndarray, or with a `level` a `Prediction`. Bands of fractions stay in [0, 1]."""
         if level is None:
@@ -51,7 +56,8 @@ class FrontierFit:
         band = self.bootstrap.predict(x, level)
         if self.y.max() > 1:
             return band
-        return Prediction(band.x, *(np.clip(v, 0, 1) for v in (band.median, band.low, band.high)), level, band.kind)
+        clipped = (np.clip(value, 0, 1) for value in (band.median, band.low, band.high))
+        return replace(band, **dict(zip(("median", "low", "high"), clipped, strict=True)))
 
     def summary(self, level: float = 0.95) -> str:
         """The fit, and an interval for each parameter."""

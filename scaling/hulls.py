@@ -76,7 +76,9 @@ def _points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
     bad = np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))
     if bad.size:
-        raise ValueError(f"x and y must be finite; not so in rows {bad[:10].tolist()}" + ("..." if bad.size > 10 else ""))
+        raise ValueError(
+            f"x and y must be finite; not so in rows {bad[:10].tolist()}" + ("..." if bad.size > 10 else "")
+        )
     return x, y
 
 
@@ -91,7 +93,9 @@ def _discard_inner(x: np.ndarray, height: np.ndarray) -> tuple[np.ndarray, np.nd
     keep = np.arange(x.size)
     if x.size > 4 * _BLOCKS:
         starts = np.linspace(0, x.size, _BLOCKS, endpoint=False).astype(int)
-        tops = np.array([start + int(np.argmax(part)) for start, part in zip(starts, np.split(height, starts[1:]), strict=True)])
+        tops = np.array(
+            [start + int(np.argmax(part)) for start, part in zip(starts, np.split(height, starts[1:]), strict=True)]
+        )
         inner = np.unique(np.concatenate([[0], tops, [x.size - 1]]))
         inner = inner[_chain(x[inner], height[inner], np.arange(inner.size))]
         keep = np.flatnonzero(height >= np.interp(x, x[inner], height[inner]))

@@ -27,7 +27,7 @@ class Law:
         jacobian: df/dparams, shape (..., n, num_params).
         inverse: x at which the law takes the value y; inf where it never does.
         in_units: params of the law in x * x_unit and y * y_unit, given those in x and y.
-        basis: f is linear in `linear` params, f = basis @ linear: (values of the others (g, q), x) -> (g, n, num_linear).
+        basis: f = basis @ linear params, given the others: (values of the others (g, q), x) -> (g, n, num_linear).
         scan: values of the nonlinear params worth trying on x, shape (g, q).
         increasing: whether y grows with x.
     """

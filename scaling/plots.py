@@ -41,10 +41,12 @@ def plot_frontier(
     ax.plot(grid[fitted], band.median[fitted], "-", color=_LAW_COLOUR, label=f"law {_formula(front.fit)}")
     ax.plot(grid[~fitted], band.median[~fitted], "--", color=_LAW_COLOUR)
     ax.fill_between(grid, band.low, band.high, color=_LAW_COLOUR, alpha=0.15, lw=0, label=f"{level:.0%} band")
-    if front.params.get("c", 0.0) > 0:
-        ax.axhline(front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {front.params['c']:.3g}")
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     _decimal_ticks(ax, front.y)
+    if front.params.get("c", 0.0) > ax.get_ylim()[0]:
+        ax.axhline(
+            front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {front.params['c']:.3g}"
+        )
     ax.legend(fontsize="small", frameon=False, loc="lower left")
     return ax
 
@@ -73,11 +75,14 @@ def plot_transfer(
     ax.plot(grid[fitted], band.median[fitted], "-", color=_COLOURS[2], lw=2, label="Eq. 1")
     ax.plot(grid[~fitted], band.median[~fitted], "--", color=_COLOURS[2], lw=2)
     ax.fill_between(grid, band.low, band.high, color=_COLOURS[2], alpha=0.18, lw=0, label=f"{level:.0%} band")
-    ax.axhline(trans.saturation, color=_COLOURS[2], lw=1, ls=":", label=f"saturation {trans.saturation:.2f}")
+    ax.axhline(trans.saturation, color=_COLOURS[2], lw=1, ls=":")
+    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": _COLOURS[2]}
+    ax.annotate(f"saturation {trans.saturation:.2f}", (0, trans.saturation), **above)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
-    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, 1.02))
-    ax.legend(fontsize="small", frameon=False, loc="best")
+    top = min(1.05, 1.25 * max(trans.downstream.max(), trans.saturation))
+    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, top))
+    ax.legend(fontsize="small", frameon=False, loc="lower right")
     return ax
 
 
@@ -100,7 +105,7 @@ def _formula(fit: Any) -> str:
 
 def _decimal_ticks(ax: Axes, y: np.ndarray) -> None:
     """Errors as plain decimals, a few a decade."""
-    ticks = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0])
+    ticks = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
     low, high = y.min() * 0.75, min(y.max() * 1.15, 1.05) if y.max() <= 1 else y.max() * 1.15
     ax.set_ylim(low, high)
     if y.max() <= 1:

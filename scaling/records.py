@@ -28,6 +28,7 @@ def read_records(
     probe: str = "whitened",
     layer: str = "pre_logits",
     weights: str | None = "last",
+    wide: bool = True,
 ) -> pd.DataFrame:
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
@@ -35,6 +36,7 @@ def read_records(
         source: a sweep's folder, a parquet file, a folder of parquet files, a csv file, or a DataFrame.
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
+        wide: False leaves the downstream columns out.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
@@ -52,7 +54,7 @@ def read_records(
     validate_records(records)
     if weights is not None:
         records = records[records["weights"] == weights].reset_index(drop=True)
-    if isinstance(source, pd.DataFrame) or not Path(source).is_dir():
+    if not wide or isinstance(source, pd.DataFrame) or not Path(source).is_dir():
         return records
     evals = _read_table(source, "evals")
     return records if evals.empty else _add_task_columns(records, evals, probe, layer)
@@ -159,7 +161,9 @@ def _read_parquet(file: Path) -> pa.Table | None:
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
     fewshot = evals[(evals["method"] == "fewshot") & (evals["probe"] == probe) & (evals["layer"] == layer)]
     finetune = evals[evals["method"] == "finetune"]
-    fewshot = fewshot.assign(column=[f"{t}_{k:.0f}shot_error" for t, k in zip(fewshot.task, fewshot.num_shots, strict=True)])
+    fewshot = fewshot.assign(
+        column=[f"{t}_{k:.0f}shot_error" for t, k in zip(fewshot.task, fewshot.num_shots, strict=True)]
+    )
     finetune = finetune.assign(column=finetune["task"] + "_finetune_error")
     chosen = pd.concat([fewshot, finetune])
     wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
@@ -211,7 +215,9 @@ def _column_faults(frame: pd.DataFrame, column: Column, required: bool) -> list[
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     unreadable = np.isnan(numbers) & ~missing
     faults += _fault(column.name, "must be a number", values, unreadable)
-    return faults + [f for rule, bad in _range_rules(numbers, column.kind) for f in _fault(column.name, rule, values, bad)]
+    return faults + [
+        f for rule, bad in _range_rules(numbers, column.kind) for f in _fault(column.name, rule, values, bad)
+    ]
 
 
 def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:

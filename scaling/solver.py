@@ -15,8 +15,13 @@ from .objectives import Objective
 __all__ = ["Problem", "Solution", "polish", "scan"]
 
 _MAX_ITERATIONS = 300
-_RELATIVE_DECREASE = 1e-16  # a predicted decrease below this share of the objective is rounding
-_ABSOLUTE_DECREASE = 1e-30  # the same where the data lie on the law and the objective goes to 0
+# The objective is quadratic at its minimum: a step that promises this share of it moves no parameter by more than the
+# square root of that, in standard errors.
+_NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: steps are taken on trust
+_LAST_DECREASE = 1e-24
+_MAX_NEAR_STEPS = 8  # each gains a digit at least
+_ROUNDING = 2e-15  # residuals of data that lie on the law, relative to y
+_START_DAMPING = 1e-3
 _MAX_DAMPING = 1e12  # no step, however short, lowers the objective: it is at its minimum to rounding
 
 
@@ -57,7 +62,9 @@ class Problem:
     def value(self, theta: np.ndarray) -> np.ndarray:
         """The objective, shape (batch,); inf where the law is not defined."""
         with np.errstate(over="ignore", invalid="ignore"):
-            total = np.sum(np.where(self.weights > 0, self.weights * self.objective.rho(self.residuals(theta)), 0), axis=-1)
+            total = np.sum(
+                np.where(self.weights > 0, self.weights * self.objective.rho(self.residuals(theta)), 0), axis=-1
+            )
         return np.where(np.isnan(total), np.inf, total)
 
     def residual_jacobian(self, theta: np.ndarray) -> np.ndarray:
@@ -97,30 +104,34 @@ def scan(problem: Problem, num_starts: int) -> np.ndarray:
 def polish(problem: Problem, theta: np.ndarray) -> Solution:
     """Damped Gauss-Newton with bounds from `theta`, shape (batch, num_params), each member on its own.
 
-    The amplitude is optimised as its logarithm. Beyond a Huber objective's delta the curvature is 0 and the weights
-    of iteratively reweighted least squares, which always lower the objective, serve as the damping.
+    Beyond a Huber objective's delta the curvature is 0 and the weights of iteratively reweighted least squares, which
+    always lower the objective, serve as the damping.
     """
-    phi = _clip(problem, _to_phi(theta))
-    value = problem.value(_from_phi(phi))
-    damping = np.full(len(phi), 1e-3)
-    converged = np.zeros(len(phi), dtype=bool)
+    theta = np.clip(theta, problem.lower, problem.upper)
+    value = problem.value(theta)
+    floor = _ROUNDING**2 * np.sum(problem.weights / problem.residual_scale**2, axis=1)
+    damping = np.full(len(theta), _START_DAMPING)
+    converged, num_near = np.zeros(len(theta), dtype=bool), np.zeros(len(theta), dtype=int)
     active = np.flatnonzero(np.isfinite(value))
     for _ in range(_MAX_ITERATIONS):
         if active.size == 0:
             break
         part = problem.rows(active)
-        step, predicted = _step(part, phi[active], damping[active])
-        trial = _clip(part, phi[active] + step)
-        trial_value = part.value(_from_phi(trial))
-        rounding = predicted <= _RELATIVE_DECREASE * value[active] + _ABSOLUTE_DECREASE
-        better = trial_value < value[active]
+        step, predicted = _step(part, theta[active], damping[active])
+        trial = np.clip(theta[active] + step, part.lower, part.upper)
+        trial_value = part.value(trial)
+        near = (predicted <= _NEAR_DECREASE * value[active]) & (damping[active] <= _START_DAMPING)
+        better = (trial_value < value[active]) | (near & np.isfinite(trial_value))
         accepted = active[better]
-        phi[accepted], value[accepted] = trial[better], trial_value[better]
+        theta[accepted], value[accepted] = trial[better], trial_value[better]
         damping[active] *= np.where(better, 0.1, 10.0)
-        stuck = damping[active] > _MAX_DAMPING
-        converged[active] = rounding | stuck
-        active = active[~(rounding | stuck)]
-    return Solution(_from_phi(phi), value, converged)
+        num_near[active] += near
+        at_minimum = (predicted <= _LAST_DECREASE * value[active]) | (value[active] <= floor[active])
+        at_minimum |= num_near[active] >= _MAX_NEAR_STEPS
+        done = at_minimum | (damping[active] > _MAX_DAMPING)
+        converged[active] = done
+        active = active[~done]
+    return Solution(theta, value, converged)
 
 
 # Scan ---------------------------------------------------------------------------------------------------------
@@ -175,44 +186,19 @@ def _local_minima_first(squares: np.ndarray) -> np.ndarray:
 # Polish -------------------------------------------------------------------------------------------------------
 
 
-def _to_phi(theta: np.ndarray) -> np.ndarray:
-    phi = theta.copy()
-    phi[..., 0] = np.log(np.maximum(theta[..., 0], np.finfo(float).tiny))
-    return phi
-
-
-def _from_phi(phi: np.ndarray) -> np.ndarray:
-    theta = phi.copy()
-    theta[..., 0] = np.exp(phi[..., 0])
-    return theta
-
-
-def _phi_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    return _to_phi(problem.lower), _to_phi(problem.upper)
-
-
-def _clip(problem: Problem, phi: np.ndarray) -> np.ndarray:
-    return np.clip(phi, *_phi_bounds(problem))
-
-
-def _step(problem: Problem, phi: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A step towards the minimum, shape (batch, p), and how much a quadratic model says that it gains, (batch,)."""
-    theta = _from_phi(phi)
-    residuals = problem.residuals(theta)
-    jacobian = problem.residual_jacobian(theta)
-    jacobian[..., 0] *= theta[..., None, 0]
-    counted = problem.weights > 0
-    weights, residuals = problem.weights, np.where(counted, residuals, 0.0)
-    jacobian = np.where(counted[..., None], jacobian, 0.0)
+    weights, counted = problem.weights, problem.weights > 0
+    residuals = np.where(counted, problem.residuals(theta), 0.0)
+    jacobian = np.where(counted[..., None], problem.residual_jacobian(theta), 0.0)
     reweighted = weights * problem.objective.slope_over_residual(residuals)
     gradient = np.einsum("bn,bn,bnp->bp", reweighted, residuals, jacobian)
     newton = _gram(weights * problem.objective.curvature(residuals), jacobian)
     majorant = newton if problem.objective.delta is None else _gram(reweighted, jacobian)
-    lower, upper = _phi_bounds(problem)
-    free = ~(((phi <= lower) & (gradient >= 0)) | ((phi >= upper) & (gradient <= 0)))
+    free = ~(((theta <= problem.lower) & (gradient >= 0)) | ((theta >= problem.upper) & (gradient <= 0)))
     diagonal = np.maximum(np.einsum("bpp->bp", majorant), np.finfo(float).tiny)
     hessian = newton + damping[:, None, None] * (majorant if problem.objective.delta is not None else 0.0)
-    hessian = hessian + (damping[:, None] * diagonal)[..., None] * np.eye(phi.shape[1])
+    hessian = hessian + (damping[:, None] * diagonal)[..., None] * np.eye(theta.shape[1])
     return _solve_free(hessian, gradient, diagonal, free)
 
 

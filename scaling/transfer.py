@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,6 +60,10 @@ class TransferFit:
         low, high = np.clip(self.bootstrap.quantiles(draws, level), 0, 1)
         return float(low), float(high)
 
+    @overload
+    def predict(self, upstream_accuracy: ArrayLike, level: None = None) -> np.ndarray: ...
+    @overload
+    def predict(self, upstream_accuracy: ArrayLike, level: float) -> Prediction: ...
     def predict(self, upstream_accuracy: ArrayLike, level: float | None = None) -> np.ndarray | Prediction:
         """Downstream accuracy of the best model at an upstream accuracy; with a `level` a `Prediction`.
 
@@ -83,7 +88,9 @@ class TransferFit:
             self.fit.summary(),
         ]
         for name in self.params:
-            lines.append("  {:>6}: {:.0%} interval {:.4g} to {:.4g}".format(name, level, *self.bootstrap.interval(name, level)))
+            lines.append(
+                "  {:>6}: {:.0%} interval {:.4g} to {:.4g}".format(name, level, *self.bootstrap.interval(name, level))
+            )
         return "\n".join([*lines, f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"])
 
 
@@ -155,7 +162,9 @@ def fit_transfer(
     bootstrap = solve_draws(fit, (1 - points_us) / fit.x_unit, points_error / fit.y_unit, weights, rng)
     right = 0 if selection == "all" else int(np.sum(us > us[selected[-1]]))
     _warn_hidden_curvature(fit, selection)
-    return TransferFit(upstream, downstream, inside[selected], selection, fit, bootstrap, right, float(upstream_bayes_error))
+    return TransferFit(
+        upstream, downstream, inside[selected], selection, fit, bootstrap, right, float(upstream_bayes_error)
+    )
 
 
 @dataclass(frozen=True)
@@ -170,7 +179,9 @@ class _Selection:
     def near(self) -> float:
         return self.tolerance if self.hull_points == "near" else 0.0
 
-    def law_points(self, us: np.ndarray, error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def law_points(
+        self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m)."""
         weights = drawn_selection(us, error, counts, self.selection, self.near)
         if self.selection != "convex_hull" or self.hull_points != "sampled":
@@ -179,7 +190,9 @@ class _Selection:
         return grid, *_sampled_hulls(grid, us, error, weights)
 
 
-def _sampled_hulls(grid: np.ndarray, us: np.ndarray, error: np.ndarray, vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sampled_hulls(
+    grid: np.ndarray, us: np.ndarray, error: np.ndarray, vertices: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Each draw's hull at the grid, and 1 where the grid lies between its ends; both (num_draws, m).
 
     A hull of two vertices is a straight line, which no bend of the law can be read from: its weights are 0.
@@ -196,7 +209,9 @@ def _sampled_hulls(grid: np.ndarray, us: np.ndarray, error: np.ndarray, vertices
 
 def _fit_law(us: np.ndarray, error: np.ndarray, weights: np.ndarray, num_models: int, objective: str) -> Fit:
     if num_models < 3:
-        raise FitError(f"the selection has {num_models} models, the law three parameters: too few; hull_points='near' takes more")
+        raise FitError(
+            f"the selection has {num_models} models, the law three parameters: too few; hull_points='near' takes more"
+        )
     used = weights[0] > 0
     return fit_law("transfer", 1 - us[used], np.broadcast_to(error, weights.shape)[0][used], objective=objective)
 
@@ -219,6 +234,8 @@ def _fractions(name: str, values: ArrayLike) -> np.ndarray:
 
 def _check_models(upstream: np.ndarray, downstream: np.ndarray) -> None:
     if upstream.ndim != 1 or upstream.shape != downstream.shape:
-        raise ValueError(f"accuracies must be one-dimensional and equally long, got {upstream.shape} and {downstream.shape}")
+        raise ValueError(
+            f"accuracies must be one-dimensional and equally long, got {upstream.shape} and {downstream.shape}"
+        )
     if np.any(upstream == 1):
         raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")

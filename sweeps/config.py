@@ -1,0 +1,174 @@
+"""The resolved config of one run: every choice, and nothing that depends on where it runs. Its hash is the run id."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from .data.datasets import find_dataset
+from .recipes import find_recipe
+
+__all__ = [
+    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "ModelConfig", "RecipeConfig",
+    "ResNetConfig",
+    "RunConfig", "ScheduleConfig", "Section", "UpstreamConfig",
+    "VitConfig",
+]  # fmt: skip
+
+NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
+
+
+DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
+
+
+class Section(BaseModel):
+    """A part of a config: frozen, and no field that is not named here."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class UpstreamConfig(Section):
+    """The data set trained on; `version` is its identity."""
+
+    dataset: DatasetName
+    version: str
+    num_train: int
+    num_val: int
+    folder: str | None = None
+
+
+class VitConfig(Section):
+    """A vision transformer: `patch` in pixels, `width` and `mlp_dim` in units, `depth` in blocks.
+
+    Heads default to one for each 64 units of width, the MLP to 4 times the width, as in Dosovitskiy et al. 2020.
+    """
+
+    family: Literal["vit"] = "vit"
+    width: int = Field(ge=1)
+    depth: int = Field(ge=1)
+    patch: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    mlp_dim: int = Field(ge=1)
+    pooling: Literal["avg", "token", "map"] = "avg"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        width = values.get("width")
+        known = width if isinstance(width, int) and width > 0 else 1  # a bad width is reported as such, alone
+        return {"heads": max(1, known // 64), "mlp_dim": 4 * known, **values}
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "VitConfig":
+        if self.width % self.heads:
+            raise ValueError(f"heads must divide width, got {self.heads} heads and width {self.width}")
+        return self
+
+    @property
+    def variant(self) -> str:
+        return f"w{self.width}d{self.depth}/{self.patch}"
+
+
+class ResNetConfig(Section):
+    """A residual network of basic blocks: `width` channels in the first stage, doubled in each further one."""
+
+    family: Literal["resnet"] = "resnet"
+    width: int = Field(ge=2, multiple_of=2)
+    depth: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, max_length=4)
+
+    @property
+    def variant(self) -> str:
+        return f"w{self.width}d{'-'.join(map(str, self.depth))}"
+
+
+ModelConfig = Annotated[VitConfig | ResNetConfig, Field(discriminator="family")]
+
+
+class RecipeConfig(Section):
+    """How a model is trained, the schedule apart: a row of `sweeps.recipes.RECIPES`, and what a spec changes of it."""
+
+    name: str = "small_scale"
+    optimizer: Literal["adamw"]
+    lr: float = Field(gt=0)
+    weight_decay: float = Field(ge=0)
+    head_lr_multiplier: float = Field(gt=0)
+    head_weight_decay: float = Field(ge=0)
+    batch_size: int = Field(ge=1)
+    augment: Literal["crop_flip", "none"]
+    label_smoothing: float = Field(ge=0, lt=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {**find_recipe(values.get("name", "small_scale")).fields, **values}
+
+
+class ScheduleConfig(Section):
+    """The learning rate's course; see `sweeps.schedules`."""
+
+    kind: str
+    warmup_steps: int = Field(ge=0)
+    cooldown_steps: int = Field(ge=0)
+
+
+class EvaluateConfig(Section):
+    """Upstream evaluation: every so many steps (None: only at the end), on at most so many test images."""
+
+    every_steps: int | None = Field(default=None, ge=1)
+    max_upstream: int | None = Field(default=None, ge=1)
+
+
+class DownstreamConfig(Section):
+    """Few-shot linear evaluation of frozen features."""
+
+    tasks: tuple[DatasetName, ...] = ()
+    shots: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(1, 5, 10), min_length=1)
+    draws: int = Field(default=3, ge=1)
+    max_eval: int | None = Field(default=1000, ge=1)
+
+
+class RunConfig(Section):
+    """One run: a model, a subset, a number of steps, a recipe, a seed."""
+
+    upstream: UpstreamConfig
+    model: ModelConfig
+    train_examples: int = Field(ge=1)
+    steps: int = Field(ge=1)
+    recipe: RecipeConfig
+    schedule: ScheduleConfig
+    seed: int = Field(ge=0)
+    evaluate: EvaluateConfig
+    downstream: DownstreamConfig
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    threads: int = Field(default=1, ge=1)
+    numerics_version: int = NUMERICS_VERSION
+
+    @property
+    def run_id(self) -> str:
+        """The same for the same config, wherever and whenever it runs, and wherever its data lie."""
+        return _hash(self._identity())
+
+    @property
+    def trunk_id(self) -> str:
+        """The same for runs that share their steps before the cooldown, apart from which of them are asked for."""
+        values = self._identity()
+        del values["steps"], values["schedule"]["cooldown_steps"]
+        return _hash(values)
+
+    def _identity(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude={"upstream": {"folder"}})
+
+    @property
+    def branch_step(self) -> int:
+        """The first step of the cooldown."""
+        return self.steps - self.schedule.cooldown_steps
+
+
+def _hash(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]

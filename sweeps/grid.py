@@ -1,0 +1,148 @@
+"""From a spec to the runs it asks for: every cell resolved, duplicates dropped, runs that share a trunk together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .config import EvaluateConfig, ModelConfig, RunConfig, ScheduleConfig, UpstreamConfig, VitConfig
+from .data.datasets import find_dataset
+from .durations import Duration
+from .recipes import find_recipe
+from .schedules import may_branch
+from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
+
+__all__ = ["Plan", "Trunk", "make_plan", "resolve"]
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """Runs that share their steps before the cooldown, shortest first; one run alone is a trunk of one."""
+
+    configs: tuple[RunConfig, ...]
+
+    @property
+    def trunk_id(self) -> str:
+        """Of a run alone the run id."""
+        return self.configs[0].trunk_id if self.is_shared else self.configs[0].run_id
+
+    @property
+    def is_shared(self) -> bool:
+        return may_branch(self.configs[0].schedule.kind)
+
+    @property
+    def num_steps(self) -> int:
+        """Steps that are trained: the trunk up to its last branch, and each branch's cooldown."""
+        return max(c.branch_step for c in self.configs) + sum(c.steps - c.branch_step for c in self.configs)
+
+    @property
+    def num_images(self) -> int:
+        return self.num_steps * self.configs[0].recipe.batch_size
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep's trunks, a pure function of its spec."""
+
+    name: str
+    order: str
+    trunks: tuple[Trunk, ...]
+    num_duplicates: int
+
+    @property
+    def configs(self) -> list[RunConfig]:
+        return [config for trunk in self.trunks for config in trunk.configs]
+
+
+def make_plan(spec: SweepSpec) -> Plan:
+    """Resolve every cell and group the runs by trunk.
+
+    Raises:
+        SpecError: a cell that cannot be: a subset larger than the data, a cooldown longer than the run, ...
+    """
+    configs, errors = [], {}
+    for cell in spec.cells:
+        try:
+            configs.append(resolve(cell))
+        except ValueError as error:
+            errors[str(error)] = None
+    if errors:
+        raise SpecError("\n".join(errors))
+    unique = {config.run_id: config for config in configs}
+    trunks: dict[str, list[RunConfig]] = {}
+    for run_id, config in unique.items():
+        trunks.setdefault(config.trunk_id if may_branch(config.schedule.kind) else run_id, []).append(config)
+    grouped = tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in trunks.values())
+    return Plan(spec.name, spec.order, grouped, len(configs) - len(unique))
+
+
+def resolve(cell: CellSpec) -> RunConfig:
+    """The run of a cell: every duration in steps, every percentage in images.
+
+    Raises:
+        ValueError: the field and the fact.
+    """
+    upstream = _upstream(cell.upstream)
+    model = cell.model.vit or cell.model.resnet
+    if model is None:
+        raise ValueError("model: a cell needs a family and its shape")
+    _check_model(model, find_dataset(upstream.dataset).image_size)
+    train_examples = _train_examples(cell.train_examples, upstream)
+    recipe = find_recipe(cell.recipe.name)
+    sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
+    steps = (cell.length or Duration(recipe.steps, "steps")).in_steps(**sizes)
+    if steps < 1:
+        raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
+    schedule = cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
+    every = cell.evaluate.every.in_steps(**sizes, total_steps=steps) if cell.evaluate.every else None
+    return RunConfig(
+        upstream=upstream,
+        model=model,
+        train_examples=train_examples,
+        steps=steps,
+        recipe=cell.recipe,
+        schedule=_schedule(schedule, steps, sizes),
+        seed=cell.seed,
+        evaluate=EvaluateConfig(every_steps=every, max_upstream=cell.evaluate.max_upstream),
+        downstream=cell.downstream,
+        precision=cell.precision,
+        threads=cell.threads,
+    )
+
+
+def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
+    dataset = find_dataset(spec.dataset)
+    if spec.num_images and not dataset.generated:
+        raise ValueError(
+            f"upstream.num_images: {spec.dataset!r} has {dataset.num_train} images and cannot be made longer"
+        )
+    num_train = spec.num_images or dataset.num_train
+    num_val = round(num_train * spec.val_fraction)
+    return UpstreamConfig(
+        dataset=spec.dataset, version=dataset.version, num_train=num_train, num_val=num_val, folder=spec.folder
+    )
+
+
+def _train_examples(amount: Duration, upstream: UpstreamConfig) -> int:
+    """A number up to the whole training set; the held-out part is taken off a subset that would reach into it."""
+    available = upstream.num_train - upstream.num_val
+    wanted = round(amount.value / 100 * available) if amount.unit == "%" else round(amount.value)
+    if not 1 <= wanted <= upstream.num_train:
+        raise ValueError(
+            f"train_examples: {upstream.dataset!r} has {upstream.num_train} training images, asked for {wanted}"
+        )
+    return min(wanted, available)
+
+
+def _schedule(spec: ScheduleSpec, steps: int, sizes: dict[str, int]) -> ScheduleConfig:
+    warmup = spec.warmup.in_steps(**sizes, total_steps=steps)
+    cooldown = spec.cooldown.in_steps(**sizes, total_steps=steps)
+    if warmup + cooldown > steps:
+        raise ValueError(f"schedule: warm-up {warmup} and cooldown {cooldown} are longer than the run of {steps} steps")
+    return ScheduleConfig(kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown)
+
+
+def _check_model(model: ModelConfig, image_size: int) -> None:
+    if isinstance(model, VitConfig) and image_size % model.patch:
+        divisors: Sequence[int] = [d for d in range(1, image_size + 1) if image_size % d == 0]
+        raise ValueError(
+            f"model.vit.patch: must divide the image size {image_size}, one of {divisors}, got {model.patch}"
+        )

@@ -1,0 +1,183 @@
+"""One job: train a trunk's unfinished runs and write each one's records the moment it is evaluated."""
+
+import json
+import platform
+import resource
+import socket
+import subprocess
+import time
+import traceback
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from scaling.records import write_records
+
+from .config import RunConfig
+from .data.datasets import find_dataset
+from .grid import Trunk
+from .models import shape_columns
+from .models.cost import FLOPS_RULE, TRAINING_FLOPS, ModelCost, count_cost
+from .paths import RunPaths, SweepPaths, write_json, write_text
+from .train import FinishedRun, load_training_data, train_trunk
+
+__all__ = ["run_trunk", "write_failure"]
+
+_REPORT_SECONDS = 0.25
+
+
+def run_trunk(
+    trunk: Trunk, sweep: SweepPaths, name: str, device: str, on_step: Callable[[int], None]
+) -> dict[str, int]:
+    """Train what is unfinished of a trunk; returns how many runs ended with each status.
+
+    An error ends this trunk only: its runs get a record with status "failed" or "oom" and a traceback in their folder.
+    """
+    statuses: dict[str, int] = {}
+    pending = {config.run_id: config for config in trunk.configs}
+    for run_id, config in pending.items():
+        write_json(sweep.run(run_id).config, config.model_dump(mode="json"))
+    try:
+        config = trunk.configs[0]
+        torch.set_num_threads(config.threads)
+        target = torch.device(device)
+        cost = count_cost(config.model, _image_size(config), _num_classes(config))
+        data = load_training_data(config, target)
+        paths = sweep.trunk(trunk.trunk_id)
+        for finished in train_trunk(trunk.configs, data, paths, target, _throttled(on_step)):
+            status = _write_finished(finished, trunk, sweep.run(finished.config.run_id), name, device, cost)
+            statuses[status] = statuses.get(status, 0) + 1
+            del pending[finished.config.run_id]
+        paths.checkpoint.unlink(missing_ok=True)
+    # Whatever a model, its data or the device can raise must not end the other runs; it is kept, not swallowed.
+    except Exception as error:
+        status = "oom" if isinstance(error, torch.OutOfMemoryError | MemoryError) else "failed"
+        for config in pending.values():
+            write_failure(sweep.run(config.run_id), config, name, status, _one_line(error), traceback.format_exc())
+        statuses[status] = len(pending)
+    return statuses
+
+
+def _throttled(report: Callable[[int], None]) -> Callable[[int], None]:
+    """Adds up what it is told and passes it on a few times a second: a step can take a millisecond."""
+    total, last = 0, time.monotonic()
+
+    def add(num_images: int) -> None:
+        nonlocal total, last
+        total += num_images
+        if time.monotonic() - last > _REPORT_SECONDS:
+            report(total)
+            total, last = 0, time.monotonic()
+
+    return add
+
+
+def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, failure: str, trace: str) -> None:
+    """A record of a run that has no result, and its traceback."""
+    write_text(paths.traceback, trace)
+    row = {**_config_columns(config, name), "step": 0, "weights": "last", "status": status, "failure": failure}
+    write_records(pd.DataFrame([row | {"upstream_error": None}]), paths.records)
+
+
+def _write_finished(
+    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
+) -> str:
+    config = finished.config
+    shared = len(trunk.configs) > 1
+    common = {
+        **_config_columns(config, name),
+        **shape_columns(config.model, _image_size(config)),
+        **vars(cost),
+        **_provenance(device, config),
+        "flops_rule": FLOPS_RULE,
+        "trunk_id": trunk.trunk_id if shared else None,
+        "branch_step": config.branch_step if shared else None,
+        "weights": "last",
+        "upstream_error": None,
+    }
+    rows, evals = [], []
+    for evaluation in finished.evaluations:
+        images_seen = evaluation["step"] * config.recipe.batch_size
+        compute = {
+            "images_seen": images_seen,
+            "compute_flops": float(TRAINING_FLOPS * cost.flops_per_image) * images_seen,
+        }
+        rows.append(common | {"step": evaluation["step"]} | compute | evaluation["columns"])
+        key = {"run_id": config.run_id, "step": evaluation["step"], "weights": "last"}
+        evals += [key | row for row in evaluation["evals"]]
+    write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log))
+    paths.traceback.unlink(missing_ok=True)
+    if evals:
+        write_records(pd.DataFrame(evals), paths.evals, "evals")
+    write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
+    return rows[-1]["status"]
+
+
+def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
+    recipe, schedule = config.recipe, config.schedule
+    return {
+        "run_id": config.run_id,
+        "source": f"sweep:{name}",
+        "upstream_dataset": config.upstream.dataset,
+        "eval_split": "test",
+        "num_classes": _num_classes(config),
+        "image_size": _image_size(config),
+        "train_examples": config.train_examples,
+        "model_family": config.model.family,
+        "model_variant": config.model.variant,
+        "batch_size": recipe.batch_size,
+        "planned_steps": config.steps,
+        "recipe": recipe.name,
+        "optimizer": recipe.optimizer,
+        "lr": recipe.lr,
+        "weight_decay": recipe.weight_decay,
+        "head_lr_multiplier": recipe.head_lr_multiplier,
+        "head_weight_decay": recipe.head_weight_decay,
+        "schedule": schedule.kind,
+        "warmup_steps": schedule.warmup_steps,
+        "cooldown_steps": schedule.cooldown_steps,
+        "augment": recipe.augment,
+        "label_loss": "softmax",
+        "label_smoothing": recipe.label_smoothing,
+        "seed": config.seed,
+        "num_threads": config.threads,
+        "numerics_version": config.numerics_version,
+    }
+
+
+def _provenance(device: str, config: RunConfig) -> dict[str, Any]:
+    on_gpu = device.startswith("cuda")
+    peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        "device": torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine(),
+        "host": socket.gethostname(),
+        "num_micro_batches": 1,
+        "peak_memory_bytes": peak,
+        "torch_version": torch.__version__,
+        "git_commit": _git_commit(),
+    }
+
+
+@cache
+def _git_commit() -> str | None:
+    """The commit of this code, or None where it is not in a git checkout."""
+    answer = subprocess.run(
+        ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return answer.stdout.strip() or None
+
+
+def _image_size(config: RunConfig) -> int:
+    return find_dataset(config.upstream.dataset).image_size
+
+
+def _num_classes(config: RunConfig) -> int:
+    return find_dataset(config.upstream.dataset).num_classes
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

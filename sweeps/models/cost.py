@@ -1,0 +1,57 @@
+"""What a model costs: its parameters and the FLOPs of one image, counted without computing anything."""
+
+from dataclasses import dataclass
+
+import torch
+from timm.layers.config import set_fused_attn
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from ..config import ModelConfig
+from . import build_model
+
+__all__ = ["FLOPS_RULE", "TRAINING_FLOPS", "ModelCost", "count_cost"]
+
+FLOPS_RULE = "matmul+conv forward, 1 multiply-add = 2, training = 3x"
+TRAINING_FLOPS = 3  # a backward pass costs two forward passes: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1
+
+
+@dataclass(frozen=True)
+class ModelCost:
+    """Parameters of the body and of the classifier; forward FLOPs of one image, in all and of the classifier."""
+
+    num_params: int
+    head_params: int
+    flops_per_image: int
+    head_flops_per_image: int
+
+
+def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelCost:
+    """Count on the meta device, where no arithmetic is done, with attention written out (fused, it goes uncounted).
+
+    >>> from sweeps.config import VitConfig
+    >>> b16 = VitConfig(width=768, depth=12, patch=16, heads=12, mlp_dim=3072, pooling="token")
+    >>> cost = count_cost(b16, image_size=224, num_classes=1000)
+    >>> round(cost.flops_per_image / 1e9, 1), round(cost.num_params / 1e6)
+    (35.1, 86)
+    """
+    set_fused_attn(False)
+    try:
+        with torch.device("meta"):
+            model = build_model(config, image_size, num_classes).eval()
+            image = torch.empty(1, 3, image_size, image_size)
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model(image)
+    finally:
+        set_fused_attn(True)
+    head = _count_params(_classifier(model))
+    head_flops = sum(2 * layer.weight.numel() for layer in _classifier(model).modules() if isinstance(layer, nn.Linear))
+    return ModelCost(_count_params(model) - head, head, counter.get_total_flops(), head_flops)
+
+
+def _classifier(model: nn.Module) -> nn.Module:
+    return model.get_classifier()  # type: ignore[operator]
+
+
+def _count_params(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)

@@ -1,0 +1,95 @@
+"""Every path of a sweep's folder, spelled once; writes that a reader never sees half done."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "write_json", "write_text"]
+
+
+@dataclass(frozen=True)
+class RunPaths:
+    """One run's folder."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.json"
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "metrics.jsonl"
+
+    @property
+    def records(self) -> Path:
+        return self.folder / "records.parquet"
+
+    @property
+    def evals(self) -> Path:
+        return self.folder / "evals.parquet"
+
+    @property
+    def traceback(self) -> Path:
+        return self.folder / "traceback.txt"
+
+
+@dataclass(frozen=True)
+class TrunkPaths:
+    """What the branches of one trunk share while it trains."""
+
+    folder: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint.pt"
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "metrics.jsonl"
+
+
+@dataclass(frozen=True)
+class SweepPaths:
+    """A sweep's folder: its whole state."""
+
+    folder: Path
+
+    def run(self, run_id: str) -> RunPaths:
+        return RunPaths(self.folder / "runs" / run_id)
+
+    def trunk(self, trunk_id: str) -> TrunkPaths:
+        return TrunkPaths(self.folder / "trunks" / trunk_id)
+
+    @property
+    def spec(self) -> Path:
+        return self.folder / "spec.yaml"
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / ".lock"
+
+    @property
+    def summary(self) -> Path:
+        return self.folder / "summary.txt"
+
+    def table(self, name: str) -> Path:
+        """The collected "records", "evals" or "measurements"."""
+        return self.folder / f"{name}.parquet"
+
+    def figure(self, name: str) -> Path:
+        return self.folder / f"{name}.png"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, creating its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,140 @@
+"""Run a sweep: what is not finished in its folder is trained, the same command resumes it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from .config import RunConfig
+from .grid import Plan, Trunk
+from .paths import SweepPaths, write_text
+
+__all__ = ["SweepBusyError", "SweepStatus", "pending_trunks", "run_sweep", "sweep_status"]
+
+_FINISHED = ("ok", "diverged")  # a diverged run is a result; a failed one is tried again
+
+
+class SweepBusyError(RuntimeError):
+    """Another process runs this sweep's folder."""
+
+
+@dataclass
+class SweepStatus:
+    """Runs by status, and one line for each distinct failure with how many runs had it."""
+
+    statuses: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def all_finished(self) -> bool:
+        return set(self.statuses) <= set(_FINISHED)
+
+
+def run_sweep(plan: Plan, spec_text: str, folder: Path, devices: list[str] | None = None) -> SweepStatus:
+    """Train every run of the plan that the folder does not hold, with progress on the terminal.
+
+    Args:
+        plan: from `make_plan`.
+        spec_text: the spec as it was written, kept in the folder.
+        folder: the sweep's folder, made where there is none.
+        devices: one a slot; None takes every GPU, else the CPU's cores over the threads a run takes.
+
+    Raises:
+        SweepBusyError: another process runs this folder.
+    """
+    paths = SweepPaths(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(paths):
+        write_text(paths.spec, spec_text)
+        if trunks := pending_trunks(plan, paths):
+            _train(plan, trunks, paths, devices)
+    return sweep_status(plan, paths)
+
+
+def pending_trunks(plan: Plan, paths: SweepPaths) -> list[Trunk]:
+    """What is left to train: trunks with their unfinished runs only."""
+    left = [Trunk(tuple(c for c in trunk.configs if _status(c, paths) not in _FINISHED)) for trunk in plan.trunks]
+    return [trunk for trunk in left if trunk.configs]
+
+
+def sweep_status(plan: Plan, paths: SweepPaths) -> SweepStatus:
+    """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
+    status = SweepStatus()
+    for config in plan.configs:
+        row = _last_row(config, paths)
+        found = row["status"] if row else "waiting"
+        status.statuses[found] = status.statuses.get(found, 0) + 1
+        if row and row["status"] not in _FINISHED:
+            status.failures[row["failure"]] = status.failures.get(row["failure"], 0) + 1
+    return status
+
+
+def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str] | None) -> None:
+    # Imported here: torch takes seconds, and a sweep that is finished needs none of it.
+    from .engines.local import LocalEngine
+    from .jobs import run_trunk, write_failure
+    from .models.cost import count_cost
+    from .progress import SweepProgress
+
+    flops = {}
+    for trunk in trunks:
+        config = trunk.configs[0]
+        if config.model not in flops:
+            flops[config.model] = count_cost(config.model, *_data_shape(config)).flops_per_image
+    trunks = sorted(
+        trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
+    )
+    engine = LocalEngine(devices or _default_devices(plan))
+    jobs = [(trunk, paths, plan.name) for trunk in trunks]
+    with SweepProgress(trunks, flops, num_slots=engine.num_slots) as progress:
+        for event in engine.run(run_trunk, jobs):
+            progress.update(event)
+            if event.kind == "died":
+                for config in trunks[event.job].configs:
+                    if _status(config, paths) not in _FINISHED:
+                        write_failure(paths.run(config.run_id), config, plan.name, "failed", event.value, event.value)
+
+
+def _default_devices(plan: Plan) -> list[str]:
+    import torch
+
+    if torch.cuda.is_available():
+        return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    threads = max(config.threads for config in plan.configs)
+    return ["cpu"] * max(1, len(os.sched_getaffinity(0)) // threads)
+
+
+def _data_shape(config: RunConfig) -> tuple[int, int]:
+    from .data.datasets import find_dataset
+
+    dataset = find_dataset(config.upstream.dataset)
+    return dataset.image_size, dataset.num_classes
+
+
+def _status(config: RunConfig, paths: SweepPaths) -> str | None:
+    row = _last_row(config, paths)
+    return row["status"] if row else None
+
+
+def _last_row(config: RunConfig, paths: SweepPaths) -> dict[str, str] | None:
+    """Status and failure of a run's last record; None where it has no readable record."""
+    try:
+        table = pq.ParquetFile(paths.run(config.run_id).records).read(columns=["status", "failure"])
+    except (OSError, ValueError):
+        return None
+    return table.to_pylist()[-1]
+
+
+@contextmanager
+def _locked(paths: SweepPaths) -> Iterator[None]:
+    """One process a folder; the lock falls with the process, however it ends."""
+    with open(paths.lock, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SweepBusyError(f"{paths.folder} is being run by another process; wait for it or stop it") from error
+        yield

@@ -1,0 +1,243 @@
+"""A sweep's spec: one YAML file, in which a list anywhere is an axis of the grid. Every fault names its field."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from .config import DatasetName, DownstreamConfig, RecipeConfig, ResNetConfig, Section, VitConfig
+from .durations import Duration, parse_duration
+from .schedules import SCHEDULES
+
+__all__ = ["CellSpec", "SpecError", "SweepSpec", "parse_spec", "read_spec"]
+
+_LENGTHS = ("steps", "epochs", "examples")
+# Fields whose value is itself a list; there, a list of lists is an axis.
+_LIST_FIELDS = {"model.resnet.depth", "downstream.tasks", "downstream.shots"}
+_SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
+_MAX_SHOWN_ERRORS = 8
+
+
+class SpecError(ValueError):
+    """A spec that cannot be run; a line a fault: the field, the value got, what is valid."""
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A checked spec: its name, the order of its runs, and its cells."""
+
+    name: str
+    order: str
+    cells: tuple["CellSpec", ...]
+
+
+def read_spec(path: str | Path) -> SweepSpec:
+    """The spec in a YAML file.
+
+    Raises:
+        SpecError: not YAML, or a field is unknown, missing or out of range.
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        raw = yaml.safe_load(Path(path).read_text())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    try:
+        return parse_spec(raw)
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from error
+
+
+def parse_spec(raw: Any) -> SweepSpec:
+    """The spec in a mapping, such as YAML gives.
+
+    Raises:
+        SpecError: a line a fault.
+
+    >>> spec = parse_spec({
+    ...     "name": "tiny", "upstream": {"dataset": "digits"},
+    ...     "model": {"vit": [{"width": [16, 32], "depth": 1, "patch": 2}]},
+    ...     "train_examples": [100, 500], "steps": 10})
+    >>> len(spec.cells)
+    4
+    """
+    if not isinstance(raw, Mapping):
+        raise SpecError(f"a spec is a mapping of fields, got {type(raw).__name__}")
+    if not isinstance(raw.get("name"), str) or not raw["name"] or set(raw["name"]) & set("/\\\0"):
+        raise SpecError(f"name: must be a text that can name a folder, got {raw.get('name')!r}")
+    order = raw.get("order", "cheapest_first")
+    if order not in ("cheapest_first", "largest_first"):
+        raise SpecError(f"order: must be 'cheapest_first' or 'largest_first', got {order!r}")
+    errors: dict[str, None] = {}
+    cells = []
+    for values in _expand_cells({key: value for key, value in raw.items() if key not in _SWEEP_FIELDS}):
+        try:
+            cells.append(CellSpec.model_validate(values))
+        except ValidationError as error:
+            errors |= dict.fromkeys(_sentences(error, values))
+    if errors:
+        shown = list(errors)[:_MAX_SHOWN_ERRORS]
+        more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
+        raise SpecError("\n".join(shown + more))
+    return SweepSpec(raw["name"], order, tuple(cells))
+
+
+# Fields of one cell -------------------------------------------------------------------------------------------
+
+
+def _amount(value: Any) -> Duration:
+    duration = parse_duration(value, unit="examples")
+    if duration.unit not in ("examples", "%") or not duration.value > 0:
+        raise ValueError("must be a number of images or a percentage, such as 1000 or '10%'")
+    return duration
+
+
+def _kind(value: Any) -> Any:
+    if value not in SCHEDULES:
+        raise ValueError(f"must be one of {sorted(SCHEDULES)}")
+    return value
+
+
+Amount = Annotated[Any, BeforeValidator(_amount)]
+Length = Annotated[Any, BeforeValidator(parse_duration)]
+
+
+class UpstreamSpec(Section):
+    """`num_images`: of a generated set, how many training images there are."""
+
+    dataset: DatasetName
+    num_images: int | None = Field(default=None, ge=1)
+    val_fraction: float = Field(default=0.02, ge=0, le=0.5)
+    folder: str | None = None
+
+
+class ModelSpec(Section):
+    """One family and its shape."""
+
+    vit: VitConfig | None = None
+    resnet: ResNetConfig | None = None
+
+
+class ScheduleSpec(Section):
+    kind: Annotated[str, BeforeValidator(_kind)]
+    warmup: Length = Duration(0, "steps")
+    cooldown: Length = Duration(0, "steps")
+
+
+class EvaluateSpec(Section):
+    every: Length | None = None
+    max_upstream: int | None = Field(default=None, ge=1)
+
+
+class CellSpec(Section):
+    """One cell of the grid, as a spec writes it."""
+
+    upstream: UpstreamSpec
+    model: ModelSpec
+    train_examples: Amount = Duration(100, "%")
+    steps: Length | None = None
+    epochs: float | None = Field(default=None, gt=0)
+    examples: float | None = Field(default=None, gt=0)
+    recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))
+    schedule: ScheduleSpec | None = None
+    seed: int = Field(default=0, ge=0)
+    evaluate: EvaluateSpec = EvaluateSpec()
+    downstream: DownstreamConfig = DownstreamConfig()
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    threads: int = Field(default=1, ge=1)
+
+    @property
+    def length(self) -> Duration | None:
+        """How long the run is; None leaves it to the recipe."""
+        if self.epochs or self.examples:
+            return Duration(self.epochs, "epochs") if self.epochs else Duration(self.examples or 0, "examples")
+        return self.steps
+
+
+# The grid -----------------------------------------------------------------------------------------------------
+
+
+def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every cell: each model entry crossed with the axes of the rest, whose fields an entry may replace for itself."""
+    families = raw.pop("model", None)
+    if not isinstance(families, Mapping) or not families:
+        raise SpecError(
+            f"model: must map a family of {list(ModelSpec.model_fields)} to a list of shapes, got {families!r}"
+        )
+    if "seed" in raw:
+        raise SpecError("seed: the field is called seeds, one or a list")
+    if "seeds" in raw:
+        raw["seed"] = raw.pop("seeds")
+    for family, entries in families.items():
+        if family not in ModelSpec.model_fields:
+            raise SpecError(f"model: unknown family {family!r}; valid: {list(ModelSpec.model_fields)}")
+        for entry in entries if isinstance(entries, list) else [entries]:
+            if not isinstance(entry, Mapping):
+                raise SpecError(f"model.{family}: each entry must be a mapping such as {{width: 32}}, got {entry!r}")
+            rest = _with_overrides(raw, {key: value for key, value in entry.items() if key in CellSpec.model_fields})
+            if len(given := [length for length in _LENGTHS if length in rest]) > 1:
+                raise SpecError(f"give one of {_LENGTHS}, got {given}")
+            shape = {key: value for key, value in entry.items() if key not in CellSpec.model_fields}
+            for model in _axes({family: shape}, "model"):
+                for values in _axes(rest, ""):
+                    yield {"model": model, **values}
+
+
+def _with_overrides(raw: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """A section is merged field by field, anything else replaced; one kind of length replaces another."""
+    if any(length in overrides for length in _LENGTHS):
+        raw = {key: value for key, value in raw.items() if key not in _LENGTHS}
+    merged = {
+        key: {**raw[key], **value} if isinstance(value, Mapping) and isinstance(raw.get(key), Mapping) else value
+        for key, value in overrides.items()
+    }
+    return {**raw, **merged}
+
+
+def _axes(value: Any, field: str) -> list[Any]:
+    """All choices of a value: a list is an axis, a mapping the product of its fields' axes."""
+    if isinstance(value, Mapping):
+        choices = [_axes(item, f"{field}.{key}".lstrip(".")) for key, item in value.items()]
+        return [dict(zip(value, chosen, strict=True)) for chosen in itertools.product(*choices)]
+    if not isinstance(value, list):
+        return [value]
+    if field in _LIST_FIELDS and not any(isinstance(item, list) for item in value):
+        return [value]
+    if field in _LIST_FIELDS:
+        return value
+    if not value:
+        raise SpecError(f"{field}: an axis needs at least one value, got []")
+    return [choice for item in value for choice in _axes(item, field)]
+
+
+# Messages -----------------------------------------------------------------------------------------------------
+
+
+def _sentences(error: ValidationError, values: Mapping[str, Any]) -> Iterator[str]:
+    for fault in error.errors():
+        field = ".".join(str(part) for part in fault["loc"])
+        field = "seeds" if field == "seed" else field
+        got = fault["input"]
+        if fault["type"] == "extra_forbidden":
+            yield f"{field}: unknown field; valid: {_valid_fields(fault['loc'][:-1])}"
+        elif fault["type"] == "missing":
+            yield f"{field}: missing"
+        else:
+            message = fault["msg"].removeprefix("Value error, ")
+            shown = "" if isinstance(got, Mapping) or repr(got) in message else f", got {got!r}"
+            yield f"{field}: {message[0].lower() + message[1:]}{shown}"
+
+
+def _valid_fields(path: tuple[Any, ...]) -> list[str]:
+    """The fields of the section at a path of fields."""
+    model: Any = CellSpec
+    for part in path:
+        annotation = model.model_fields[part].annotation
+        model = next(t for t in (annotation, *get_args(annotation)) if isinstance(t, type) and issubclass(t, BaseModel))
+    if model is CellSpec:
+        return sorted({*model.model_fields, *_SWEEP_FIELDS, "seeds"} - {"seed"})
+    return sorted(model.model_fields)

@@ -1,0 +1,238 @@
+"""Train one trunk and the cooldown branches that leave it; each branch is one run with its records.
+
+A branch is to the last bit the run trained alone: order, augmentation and learning rate depend on (seed, step), and
+before its cooldown the learning rate does not depend on the length of the run.
+"""
+
+import copy
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .config import RunConfig
+from .data import find_dataset
+from .data.batches import training_batch
+from .data.images import Images, load_images
+from .data.subsets import split_train_val
+from .evaluate import evaluate_downstream, evaluate_upstream
+from .models import FAMILIES, build_model
+from .optimizers import build_optimizer, set_learning_rate
+from .paths import TrunkPaths, write_text
+from .schedules import learning_rate_factor
+
+__all__ = ["FinishedRun", "TrainingData", "load_training_data", "train_trunk"]
+
+_LOG_EVERY_STEPS = 20
+_CHECKPOINT_EVERY_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The subset trained on, the held-out part, and the test images, on the device."""
+
+    train: Images
+    val: Images
+    test: Images
+
+
+@dataclass
+class TrainingState:
+    """All that a step changes."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    step: int = 0
+    seconds: float = 0.0
+    diverged_step: int | None = None
+    log: list[dict[str, float]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+
+    def snapshot(self) -> dict[str, Any]:
+        return copy.deepcopy(
+            {
+                "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "step": self.step,
+                "seconds": self.seconds,
+                "diverged_step": self.diverged_step,
+                "log": self.log,
+                "evaluations": self.evaluations,
+            }
+        )
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        snapshot = copy.deepcopy(snapshot)
+        self.model.load_state_dict(snapshot.pop("model"))
+        self.optimizer.load_state_dict(snapshot.pop("optimizer"))
+        for name, value in snapshot.items():
+            setattr(self, name, value)
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """One run, trained to its end or to where it diverged.
+
+    Attributes:
+        evaluations: one a model evaluated on the way and at the end: `step`, `columns` (of the record, those that
+            training and evaluation know) and `evals` (rows without their key).
+        log: lines of training metrics.
+    """
+
+    config: RunConfig
+    evaluations: list[dict[str, Any]]
+    log: list[dict[str, float]]
+
+
+def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
+    """The images of a run: the same for all branches of a trunk."""
+    upstream = config.upstream
+    train = load_images(upstream.dataset, "train", None, upstream.num_train, upstream.folder)
+    test = load_images(upstream.dataset, "test", None, config.evaluate.max_upstream, upstream.folder)
+    subset, held_out = split_train_val(train.labels.numpy(), upstream.num_val, config.train_examples, config.seed)
+    return TrainingData(train.take(subset).to(device), train.take(held_out).to(device), test.to(device))
+
+
+def train_trunk(
+    configs: Sequence[RunConfig],
+    data: TrainingData,
+    paths: TrunkPaths,
+    device: torch.device,
+    on_step: Callable[[int], None] = lambda num_images: None,
+) -> Iterator[FinishedRun]:
+    """Train the runs of one trunk, shortest first, and yield each when it is evaluated.
+
+    Goes on from the trunk's checkpoint where there is one. The caller leaves out runs that are finished.
+
+    Args:
+        configs: runs that differ only in their steps and cooldown.
+        on_step: told how many images each step trained on, to show progress.
+    """
+    state = _new_state(configs[0], device)
+    trainer = _Trainer(data, paths, device, on_step)
+    if paths.checkpoint.exists():
+        state.restore(torch.load(paths.checkpoint, map_location=device, weights_only=True))
+    write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
+    for config in sorted(configs, key=lambda config: (config.branch_step, config.steps)):
+        trainer.advance(state, config, config.branch_step, save=True)
+        trainer.save(state)
+        trunk = state.snapshot()
+        trainer.advance(state, config, config.steps, save=False)
+        trainer.evaluate(state, config)
+        yield FinishedRun(config, state.evaluations, state.log)
+        state.restore(trunk)
+
+
+@dataclass(frozen=True)
+class _Trainer:
+    data: TrainingData
+    paths: TrunkPaths
+    device: torch.device
+    on_step: Callable[[int], None]
+
+    def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
+        """Train until `stop`, with the evaluations on the way that the config asks for."""
+        saved, losses = time.monotonic(), []
+        every = config.evaluate.every_steps
+        while state.step < stop and state.diverged_step is None:
+            started = time.perf_counter()
+            losses.append(self._step(state, config))
+            state.step += 1
+            if state.step % _LOG_EVERY_STEPS == 0 or state.step == stop:
+                self._log(state, config, losses)
+                losses = []
+            state.seconds += time.perf_counter() - started
+            self.on_step(config.recipe.batch_size)
+            if every and state.step % every == 0 and state.step < config.steps:
+                self.evaluate(state, config)
+            if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
+                self.save(state)
+                saved = time.monotonic()
+
+    def save(self, state: TrainingState) -> None:
+        """Write the checkpoint, whole or not at all."""
+        temporary = self.paths.checkpoint.with_suffix(".tmp")
+        torch.save(state.snapshot(), temporary)
+        temporary.replace(self.paths.checkpoint)
+
+    def evaluate(self, state: TrainingState, config: RunConfig) -> None:
+        """Append an evaluation of the model as it is; of a diverged one only that it diverged."""
+        columns = {
+            "cooled_down": state.step == config.steps and state.diverged_step is None,
+            "wall_seconds": state.seconds,
+            "training_images_per_second": state.step * config.recipe.batch_size / max(state.seconds, 1e-9),
+            "precision": _precision(config, self.device),
+            "status": "ok",
+        }
+        evals = []
+        if state.diverged_step is None:
+            columns |= self._upstream(state, config)
+            evals = self._downstream(state, config)
+        else:
+            columns |= {"status": "diverged", "diverged_step": state.diverged_step}
+        state.evaluations.append({"step": state.step, "columns": columns, "evals": evals})
+
+    def _upstream(self, state: TrainingState, config: RunConfig) -> dict[str, Any]:
+        with _autocast(config, self.device):
+            test = evaluate_upstream(state.model, self.data.test)
+            val = evaluate_upstream(state.model, self.data.val) if len(self.data.val.labels) else {}
+        return {
+            **{f"upstream_{name}": value for name, value in test.items()},
+            "upstream_val_error": val.get("error"),
+            "upstream_num_eval": len(self.data.test.labels),
+            "train_loss": state.log[-1]["loss"] if state.log else None,
+        }
+
+    def _downstream(self, state: TrainingState, config: RunConfig) -> list[dict[str, Any]]:
+        with _autocast(config, self.device):
+            return list(evaluate_downstream(state.model, config.downstream, self.data.train.pixels.shape[1]))
+
+    def _step(self, state: TrainingState, config: RunConfig) -> torch.Tensor:
+        recipe = config.recipe
+        state.model.train()
+        factor = learning_rate_factor(config.schedule, state.step, config.steps)
+        set_learning_rate(state.optimizer, recipe.lr * factor)
+        pixels, labels = training_batch(self.data.train, config.seed, state.step, recipe.batch_size, recipe.augment)
+        with _autocast(config, self.device):
+            logits = state.model(pixels)
+        loss = F.cross_entropy(logits.float(), labels, label_smoothing=recipe.label_smoothing)
+        state.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        state.optimizer.step()
+        return loss.detach()
+
+    def _log(self, state: TrainingState, config: RunConfig, losses: list[torch.Tensor]) -> None:
+        """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
+        loss = float(torch.stack(losses).mean())
+        if not math.isfinite(loss):
+            state.diverged_step = state.step
+            return
+        factor = learning_rate_factor(config.schedule, state.step - 1, config.steps)
+        state.log.append({"step": state.step, "loss": loss, "lr": config.recipe.lr * factor})
+        with open(self.paths.metrics, "a") as file:
+            file.write(json.dumps(state.log[-1]) + "\n")
+
+
+def _new_state(config: RunConfig, device: torch.device) -> TrainingState:
+    torch.manual_seed(config.seed)
+    dataset = find_dataset(config.upstream.dataset)
+    model = build_model(config.model, dataset.image_size, dataset.num_classes).to(device)
+    if FAMILIES[config.model.family].channels_last:
+        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return TrainingState(model, build_optimizer(model, config.recipe))
+
+
+def _precision(config: RunConfig, device: torch.device) -> str:
+    if config.precision != "auto":
+        return config.precision
+    return "bfloat16" if device.type == "cuda" else "float32"
+
+
+def _autocast(config: RunConfig, device: torch.device) -> torch.autocast:
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=_precision(config, device) == "bfloat16")

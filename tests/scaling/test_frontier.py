@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from scaling import FitError, convex_hull, fit_frontier, pareto_frontier
+from scaling.selection import drawn_selection, select
+
+
+def runs(n=120, seed=0):
+    """Runs above a true frontier by an exponential excess."""
+    rng = np.random.default_rng(seed)
+    x = 10 ** rng.uniform(18, 22, n)
+    return x, (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(rng.exponential(0.1, n))
+
+
+@pytest.mark.parametrize("selection", ["all", "pareto", "convex_hull"])
+def test_an_exact_power_law_below_other_runs_is_recovered(selection):
+    x = np.geomspace(1e18, 1e22, 15)
+    y = 0.5 * (x / 1e18) ** -0.25 + 0.1
+    if selection != "all":
+        x, y = np.tile(x, 3), np.concatenate([y, 1.3 * y, np.full(15, 0.7)])
+    front = fit_frontier(x, y, selection=selection, num_draws=50)
+    assert front.selected.size == 15
+    assert front.params == pytest.approx({"a": 15811.388, "b": 0.25, "c": 0.1}, rel=1e-6)
+
+
+def test_fitting_all_points_instead_of_the_frontier_is_far_off():
+    x, y = runs()
+    front = fit_frontier(x, y, num_draws=20).predict([1e23])[0]
+    everything = fit_frontier(x, y, selection="all", num_draws=20).predict([1e23])[0]
+    truth = 0.5 * 1e5**-0.25 + 0.1
+    assert abs(front - truth) < abs(everything - truth)
+
+
+@pytest.mark.parametrize(
+    ("selection", "tolerance"), [("all", 0), ("pareto", 0), ("convex_hull", 0), ("convex_hull", 0.01)]
+)
+def test_the_selection_of_a_draw_is_that_of_its_points_alone(selection, tolerance):
+    x, y = runs(40)
+    counts = np.random.default_rng(1).multinomial(40, np.full(40, 1 / 40), size=30)
+    weights = drawn_selection(x, y, counts, selection, tolerance)
+    for count, weight in zip(counts, weights, strict=True):
+        rows = np.flatnonzero(count)
+        alone = rows[select(x[rows], y[rows], selection, tolerance)]
+        assert sorted(alone) == np.flatnonzero(weight).tolist()
+
+
+def test_hull_selection_ends_at_the_best_run():
+    x, y = np.array([1.0, 2, 4, 8]), np.array([0.5, 0.3, 0.2, 0.4])
+    assert select(x, y, "convex_hull").tolist() == [0, 1, 2]
+    assert convex_hull(x, y, side="lower").tolist() == [0, 1, 2, 3]
+    assert select(x, y, "pareto").tolist() == pareto_frontier(x, y).tolist()
+
+
+def test_bands_of_fractions_stay_in_0_and_1_and_losses_are_let_be():
+    x, y = runs()
+    band = fit_frontier(x, y, num_draws=50).predict([1e10], level=0.95)
+    assert band.high <= 1
+    losses = fit_frontier(x, 10 * y, num_draws=50).predict([1e10], level=0.95)
+    assert losses.high > 1
+
+
+def test_summary_has_an_interval_for_each_parameter():
+    x, y = runs()
+    text = fit_frontier(x, y, num_draws=50).summary()
+    assert text.count("95% interval") == 3
+    assert "pareto of 120 runs" in text
+
+
+def test_a_frontier_of_one_point_has_its_reason():
+    with pytest.raises(FitError, match="has 3 parameters, got 1 points"):
+        fit_frontier([1, 2, 3], [0.1, 0.2, 0.3])
+
+
+def test_unknown_selection():
+    with pytest.raises(ValueError, match="selection must be one of .*, got 'best'"):
+        fit_frontier([1, 2, 3], [0.3, 0.2, 0.1], selection="best")
+
+
+def test_rows_that_are_not_finite_are_named():
+    with pytest.raises(ValueError, match=r"not so in rows \[1\]"):
+        fit_frontier([1, np.nan, 3], [0.3, 0.2, 0.1])
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_groups_widen_the_interval_of_runs_that_move_together():
+    """Twenty-four trainings of five branches each: the branches of one share their excess."""
+    rng = np.random.default_rng(0)
+    trunk = np.repeat(np.arange(24), 5)
+    x = 10 ** rng.uniform(18, 22, 120)
+    y = (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(rng.exponential(0.1, 24)[trunk])
+    width = {
+        g: np.ptp(fit_frontier(x, y, groups=trunk if g else None, num_draws=400).interval("b")) for g in (True, False)
+    }
+    assert width[True] > width[False]
+
+
+def test_zhai_pareto_rule_gives_their_number_of_frontier_points(published):
+    """Zhai et al. 2021, Tables 4-13: the running minimum of 262 runs has 33 points."""
+    table = published("zhai2021_runs_imagenet_fewshot.csv").dropna(
+        subset=["compute_tpuv3_core_days_from_fig2", "inet10_err_pct"]
+    )
+    x, y = table["compute_tpuv3_core_days_from_fig2"].to_numpy(), table["inet10_err_pct"].to_numpy() / 100
+    front = fit_frontier(x, y, objective="least_squares", num_draws=50)
+    assert front.selected.size == 33

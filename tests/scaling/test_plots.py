@@ -1,0 +1,48 @@
+import matplotlib
+import numpy as np
+import pytest
+
+import scaling as sc
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def runs(n=60):
+    rng = np.random.default_rng(0)
+    x = 10 ** rng.uniform(15, 19, n)
+    return x, np.minimum((0.5 * (x / 1e15) ** -0.25 + 0.1) * np.exp(rng.exponential(0.1, n)), 0.99)
+
+
+def test_frontier_figure_shows_every_run_the_law_and_what_is_irreducible():
+    x, y = runs()
+    front = sc.fit_frontier(x, y, num_draws=50)
+    ax = sc.plots.plot_frontier(front, groups=["vit", "resnet"] * 30)
+    labels = ax.get_legend_handles_labels()[1]
+    assert {"vit", "resnet", "frontier", "95% band"} <= set(labels)
+    drawn = np.concatenate([line.get_xdata() for line in ax.lines if line.get_label() in ("vit", "resnet")])
+    assert sorted(drawn) == sorted(x)
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert ax.get_xlabel() == "training compute (FLOPs)"
+
+
+def test_transfer_figure_shows_hull_law_saturation_and_chance():
+    upstream = np.linspace(0.1, 0.6, 20)
+    trans = sc.fit_transfer(upstream, 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1), num_draws=50)
+    ax = sc.plots.plot_transfer(trans, task="pets 10-shot", chance=1 / 37)
+    assert {"hull", "Eq. 1", "95% band", "chance"} <= set(ax.get_legend_handles_labels()[1])
+    assert ax.get_ylabel() == "pets 10-shot accuracy"
+    assert any("saturation 0.90" in text.get_text() for text in ax.texts)
+
+
+def test_axes_are_the_callers():
+    figure = matplotlib.figure.Figure()
+    ax = figure.subplots()
+    assert sc.plots.plot_frontier(sc.fit_frontier(*runs(), num_draws=20), ax=ax) is ax

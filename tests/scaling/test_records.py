@@ -1,0 +1,181 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scaling import read_evals, read_measurements, read_records, validate_records, write_records
+from scaling.schema import RECORDS, TABLES, arrow_schema
+
+
+def records(n=3, **changes):
+    frame = pd.DataFrame(
+        {
+            "run_id": [f"r{i}" for i in range(n)], "step": 100, "weights": "last", "model_family": "vit",
+            "upstream_error": np.linspace(0.5, 0.2, n), "compute_flops": 1e18, "num_params": 2**62 + 1, "status": "ok",
+            "cooled_down": True,
+        }
+    )  # fmt: skip
+    return frame.assign(**changes)
+
+
+def evals(**changes):
+    row = {
+        "run_id": "r0", "step": 100, "weights": "last", "task": "pets", "method": "fewshot", "probe": "whitened",
+        "num_shots": 10, "layer": "pre_logits", "draw": 0, "error": 0.4,
+    }  # fmt: skip
+    return row | changes
+
+
+def test_what_is_written_is_read(tmp_path):
+    write_records(records(), tmp_path / "records.parquet")
+    back = read_records(tmp_path / "records.parquet")
+    for name in records().columns:
+        assert back[name].tolist() == records()[name].tolist(), name
+    assert back["schema_version"].tolist() == [1, 1, 1]
+    assert set(RECORDS) <= set(back.columns)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_writes_its_whole_schema(tmp_path, table):
+    rows = {"records": records(1), "evals": pd.DataFrame([evals()])}.get(
+        table, pd.DataFrame([{"run_id": "r", "step": 1, "weights": "last", "name": "norm", "value": -1.5}])
+    )
+    write_records(rows, tmp_path / f"{table}.parquet", table)
+    assert pq.read_schema(tmp_path / f"{table}.parquet").equals(arrow_schema(table))
+
+
+def test_extra_columns_are_kept_also_where_only_one_run_has_them(tmp_path):
+    for i, extra in enumerate([{}, {"my_note": "x"}]):
+        (tmp_path / "runs" / str(i)).mkdir(parents=True)
+        write_records(records(1, run_id=f"r{i}", **extra), tmp_path / "runs" / str(i) / "records.parquet")
+    assert read_records(tmp_path)["my_note"].isna().tolist() == [True, False]
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "records.parquet"
+    write_records(records(1), path)
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write_records(records(3), path)
+    monkeypatch.undo()
+    assert len(read_records(path)) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["records.parquet"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"not parquet at all", None])
+def test_a_damaged_file_is_named_and_the_rest_is_read(tmp_path, damage):
+    for i in range(3):
+        (tmp_path / "runs" / str(i)).mkdir(parents=True)
+        write_records(records(1, run_id=f"r{i}"), tmp_path / "runs" / str(i) / "records.parquet")
+    path = tmp_path / "runs" / "1" / "records.parquet"
+    path.write_bytes(path.read_bytes()[:-30] if damage is None else damage)
+    with pytest.warns(UserWarning, match=r"skipped damaged parquet file .*runs/1/records.parquet"):
+        assert read_records(tmp_path)["run_id"].tolist() == ["r0", "r2"]
+
+
+def test_only_damaged_files_are_an_error(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"x")
+    with pytest.warns(UserWarning, match="damaged"), pytest.raises(ValueError, match="none of 1 parquet files"):
+        read_records(tmp_path)
+
+
+def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):
+    write_records(records(2), tmp_path / "records.parquet")
+    rows = [
+        evals(draw=0, error=0.4), evals(draw=1, error=0.6), evals(probe="plain", error=0.9), evals(layer="3", error=0.8),
+        evals(num_shots=1, error=0.7), evals(task="cars", method="finetune", error=0.1), evals(weights="ema", error=0.0),
+    ]  # fmt: skip
+    write_records(pd.DataFrame(rows), tmp_path / "evals.parquet", "evals")
+    runs = read_records(tmp_path)
+    assert runs["pets_10shot_error"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert runs["pets_1shot_error"][0] == 0.7
+    assert runs["cars_finetune_error"][0] == 0.1
+    assert read_records(tmp_path, probe="plain")["pets_10shot_error"][0] == 0.9
+    assert read_records(tmp_path, layer="3")["pets_10shot_error"][0] == 0.8
+    assert len(read_evals(tmp_path)) == len(rows)
+    assert not any("shot" in name for name in read_records(tmp_path, wide=False).columns)
+
+
+def test_weights_are_chosen():
+    both = pd.concat([records(2), records(2, weights="ema")])
+    assert len(read_records(both)) == 2
+    assert len(read_records(both, weights="ema")) == 2
+    assert len(read_records(both, weights=None)) == 4
+
+
+def test_csv_and_frame_and_parquet_folder_agree(tmp_path):
+    frame = records().drop(columns=["num_params"])
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    frame.iloc[:1].to_parquet(folder / "part-0.parquet")
+    frame.iloc[1:].to_parquet(folder / "part-1.parquet")
+    for source in (frame, tmp_path / "runs.csv", folder):
+        assert read_records(source)["upstream_error"].tolist() == frame["upstream_error"].tolist()
+
+
+def test_measurements_of_a_sweep_without_any_are_empty(tmp_path):
+    write_records(records(), tmp_path / "records.parquet")
+    assert len(read_measurements(tmp_path)) == 0
+
+
+# Bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"upstream_error": [0.5, 23.0, 19.0]},
+            r"upstream_error must lie in \[0, 1\] \(is this percent\? .*rows 1: 23.0, 2: 19.0",
+        ),
+        ({"upstream_error": [0.5, np.nan, 0.2]}, "upstream_error must not be null; row 1: nan"),
+        ({"upstream_error": [0.5, np.inf, 0.2]}, "upstream_error must be finite; row 1: inf"),
+        ({"upstream_error": ["0.5", "23 %", "0.1"]}, "upstream_error must be a number; row 1: 23 %"),
+        ({"compute_flops": -1.0}, "compute_flops must not be negative; rows 0: -1.0"),
+        ({"num_params": 0.5}, "num_params must be whole"),
+        ({"run_id": "same"}, "run_id, step, weights must not repeat; rows 1: same / 100 / last"),
+        ({"upstream_top5_error": [0.1, 0.2, 5.0]}, "upstream_top5_error must lie"),
+        ({"run_id": ["a", None, "c"]}, "run_id must not be null; row 1"),
+    ],
+)
+def test_bad_rows_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        validate_records(records(**changes))
+
+
+@pytest.mark.parametrize("column", ["run_id", "step", "weights", "upstream_error"])
+def test_a_missing_column_is_named(column):
+    with pytest.raises(ValueError, match=f"column {column} is missing"):
+        read_records(records().drop(columns=[column]))
+
+
+def test_many_faults_are_named_at_once_and_counted():
+    with pytest.raises(ValueError, match="column step is missing") as error:
+        validate_records(records(30, upstream_error=50.0).drop(columns=["step"]))
+    assert "and 20 more" in str(error.value)
+
+
+def test_a_run_without_a_result_needs_no_error():
+    validate_records(records(status=["ok", "diverged", "failed"], upstream_error=[0.5, None, np.nan]))
+
+
+def test_nothing_bad_is_written(tmp_path):
+    with pytest.raises(ValueError, match="percent"):
+        write_records(records(upstream_error=50.0), tmp_path / "records.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_such_place_and_an_empty_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no records at"):
+        read_records(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="no records in"):
+        read_records(tmp_path)
+
+
+def test_whole_numbers_stay_whole(tmp_path):
+    """2^62 + 1 parameters: a float would round them."""
+    write_records(records(1), tmp_path / "records.parquet")
+    assert read_records(tmp_path / "records.parquet")["num_params"][0] == 2**62 + 1
+    assert pq.read_schema(tmp_path / "records.parquet").field("num_params").type == pa.int64()

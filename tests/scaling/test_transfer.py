@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+from scaling import FitError, FitWarning, fit_transfer
+from scaling.transfer import HULL_POINTS
+
+
+def models(k=0.7, alpha=2.5, e_ir=0.1, n=60, seed=0):
+    """Models below a true hull."""
+    rng = np.random.default_rng(seed)
+    upstream = rng.uniform(0.1, 0.6, n)
+    error = k * (1 - upstream) ** alpha + e_ir
+    return upstream, 1 - np.minimum(error * np.exp(rng.exponential(0.15, n) * (rng.random(n) < 0.7)), 0.99)
+
+
+@pytest.mark.parametrize("task", ["pets", "cifar100", "imagenet"])
+@pytest.mark.parametrize("hull_points", HULL_POINTS)
+def test_digitised_laws_of_abnar_figure_1(task, hull_points, published):
+    """Points on each printed hull law give its parameters back (Abnar et al. 2021, Figure 1, JFT, 25 shots)."""
+    row = published("abnar2021_fig1_hull_laws_digitised.csv").set_index("task").loc[task]
+    upstream = np.linspace(0.05, 0.6, 23)
+    downstream = 1 - (row.k_refit * (1 - upstream) ** row.alpha_refit + row.e_ir_hull)
+    trans = fit_transfer(upstream, downstream, hull_points=hull_points, num_draws=20)
+    # A sampled hull is made of chords, which lie below a concave law: 1 % at this spacing.
+    rel = 1e-6 if hull_points == "vertices" else 0.02
+    assert trans.params == pytest.approx({"k": row.k_refit, "alpha": row.alpha_refit, "e_ir": row.e_ir_hull}, rel=rel)
+    assert trans.saturation == pytest.approx(row.acc_inf_hull_fit, abs=0.005)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # few models: many draws have no hull
+def test_models_right_of_the_best_are_dropped_and_counted():
+    upstream = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    downstream = np.array([0.2, 0.35, 0.45, 0.5, 0.45, 0.4])
+    trans = fit_transfer(upstream, downstream, hull_points="sampled", num_draws=20)
+    assert trans.num_right_of_best == 2
+    assert trans.upstream[trans.selected].tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_an_upstream_bayes_error_lowers_the_saturation():
+    upstream, downstream = models()
+    perfect, bayes = (fit_transfer(upstream, downstream, upstream_bayes_error=b, num_draws=100) for b in (0.0, 0.1))
+    k, alpha, e_ir = bayes.params.values()
+    assert perfect.saturation == pytest.approx(1 - e_ir)
+    assert bayes.saturation == pytest.approx(1 - (k * 0.1**alpha + e_ir))
+    assert bayes.saturation_interval()[0] <= perfect.saturation_interval()[0]
+
+
+def test_window_keeps_the_models_inside():
+    upstream, downstream = models(n=200)
+    trans = fit_transfer(upstream, downstream, window=(0.0, 0.45), num_draws=20)
+    assert trans.upstream[trans.selected].max() <= 0.45
+    whole = fit_transfer(upstream[upstream <= 0.45], downstream[upstream <= 0.45], num_draws=20)
+    assert trans.params == whole.params
+    with pytest.raises(FitError, match="no model has an upstream accuracy in the window"):
+        fit_transfer(upstream, downstream, window=(0.9, 1.0))
+
+
+def test_prediction_is_an_accuracy_with_an_interval():
+    upstream, downstream = models()
+    trans = fit_transfer(upstream, downstream, hull_points="near", num_draws=200)
+    band = trans.predict([0.65, 0.8], level=0.9)
+    assert np.all((band.low >= 0) & (band.low <= band.median) & (band.median <= band.high) & (band.high <= 1))
+    assert trans.predict(0.65) == pytest.approx(band.median[0])
+    assert trans.predict([0.2, 0.4, 0.6])[2] > trans.predict(0.2)
+
+
+def test_percent_is_asked_about():
+    upstream, downstream = models()
+    with pytest.raises(ValueError, match=r"downstream_accuracy must lie in \[0, 1\]; row 0 is .* \(is this percent\?"):
+        fit_transfer(upstream, 100 * downstream)
+    with pytest.raises(ValueError, match="upstream_accuracy must lie"):
+        fit_transfer(upstream, downstream, num_draws=20).predict(62)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hull_points": "corners"}, "hull_points must be one of"),
+        ({"selection": "hull"}, "selection must be one of"),
+        ({"upstream_bayes_error": 2}, "upstream_bayes_error must lie"),
+        ({"upstream": [0.1, 0.2, 1.0]}, "upstream_accuracy must be below 1; row 2"),
+        ({"upstream": [0.1, np.nan, 0.3]}, "row 1 is nan"),
+        ({"upstream": [0.1, 0.2]}, "equally long"),
+    ],
+)
+def test_bad_arguments(change, message):
+    upstream = change.pop("upstream", [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=message):
+        fit_transfer(upstream, [0.1, 0.3, 0.4], **change)
+
+
+def test_a_hull_of_two_models_says_what_to_do():
+    with pytest.raises(FitError, match="the selection has 2 models, the law three parameters"):
+        fit_transfer([0.1, 0.2, 0.3, 0.4], [0.1, 0.15, 0.2, 0.4], num_draws=20)
+
+
+def test_a_perfect_downstream_task_can_be_fitted():
+    upstream = np.linspace(0.1, 0.8, 8)
+    downstream = 1 - np.maximum((1 - upstream) ** 6 - 1e-4, 0)
+    assert downstream.max() == 1
+    with pytest.warns(FitWarning, match="e_ir sits at its bound 0"):
+        trans = fit_transfer(upstream, downstream, num_draws=20, hull_points="near")
+    assert trans.saturation == pytest.approx(1, abs=0.01)
+
+
+def test_a_law_that_a_concave_hull_hides_is_warned_of():
+    """alpha = .6 is convex in accuracy: its hull is nearly the chord, whose alpha is 1."""
+    upstream, rng = np.linspace(0.05, 0.9, 40), np.random.default_rng(0)
+    downstream = 1 - (0.5 * (1 - upstream) ** 0.6 + 0.2) + 0.03 * rng.random(40)
+    with pytest.warns(FitWarning, match="hides an alpha below 1"):
+        fit_transfer(upstream, downstream, hull_points="near", tolerance=0.03, num_draws=20)
+
+
+def test_summary_has_saturation_with_its_interval():
+    text = fit_transfer(*models(), num_draws=50).summary(level=0.9)
+    assert "saturation 0." in text
+    assert "90% interval" in text
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_the_hull_fit_saturates_below_or_above_but_not_with_the_mean():
+    """All points describe the mean model, the hull the best: at the same upstream accuracy it is better."""
+    upstream, downstream = models(n=300)
+    hull = fit_transfer(upstream, downstream, num_draws=20).predict(0.5)
+    mean = fit_transfer(upstream, downstream, selection="all", num_draws=20).predict(0.5)
+    assert hull > mean + 0.02
