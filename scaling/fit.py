@@ -335,7 +335,7 @@ def _check_bounds(
 
 
 def residual_unit(objective: Objective, y_unit: float) -> float:
-    """What scaled residuals are divided by, so that they (and a Huber delta) are in the user's unit of y, or of log y."""
+    """What scaled residuals are divided by to be in the user's unit of y, or of log y: a Huber delta's unit."""
     return 1.0 if objective.log else 1 / y_unit
 
 

@@ -80,6 +80,12 @@ class ResNetConfig(Section):
     width: int = Field(ge=2, multiple_of=2)
     depth: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, max_length=4)
 
+    @model_validator(mode="after")
+    def _two_blocks(self) -> "ResNetConfig":
+        if sum(self.depth) < 2:  # timm divides by the number of blocks less one
+            raise ValueError(f"depth must hold at least two blocks, got {list(self.depth)}")
+        return self
+
     @property
     def variant(self) -> str:
         return f"w{self.width}d{'-'.join(map(str, self.depth))}"

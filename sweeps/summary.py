@@ -18,6 +18,7 @@ __all__ = ["Summary", "summarise", "write_summary"]
 
 _LEVEL = 0.95
 _EXTRAPOLATED_COMPUTE = 10.0  # the better upstream model: that of ten times the largest compute
+_NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an interval of c that says nothing
 _NEAR_CHANCE = 0.95  # runs whose error is above this share of a guess's bend the law, which has no such plateau
 
 
@@ -148,12 +149,16 @@ def _runs_lines(summary: Summary) -> list[str]:
     trainings = runs["trunk_id"].fillna(runs["run_id"]).nunique()
     lines = [
         f"Sweep {summary.name}: {len(runs)} evaluated models ({counts}) from {trainings} trainings",
-        f"  finished: {families}; {finished['num_params'].min():,.0f} to {finished['num_params'].max():,.0f} parameters;"
-        f" {finished['compute_flops'].min():.2g} to {finished['compute_flops'].max():.2g} training FLOPs",
+        f"  finished: {families}; {_range(finished['num_params'], ',.0f')} parameters;"
+        f" {_range(finished['compute_flops'], '.2g')} training FLOPs",
     ]
     if any(DATASETS[name].generated for name in finished["upstream_dataset"].unique() if name in DATASETS):
         lines.append("  The upstream images are synthetic: these figures say how the tools work, not how vision does.")
     return lines
+
+
+def _range(values: pd.Series, form: str) -> str:
+    return f"{values.min():{form}} to {values.max():{form}}"
 
 
 def _frontier_lines(summary: Summary) -> list[str]:
@@ -180,13 +185,15 @@ def _frontier_lines(summary: Summary) -> list[str]:
 def _irreducible_sentence(front: FrontierFit) -> str:
     low, high = front.interval("c", _LEVEL)
     smallest = float(front.y.min())
-    if low <= 0.05 * smallest and high >= 0.8 * smallest:
-        return f"  c is NOT identified: its interval runs from about 0 to the smallest error, {smallest:.3f}"
-    return f"  c lies below the smallest error seen, {smallest:.3f}, and its interval does not span 0 to there"
+    if low > _NEAR_ZERO * smallest:
+        return f"  c is told from 0; the smallest error seen is {smallest:.3f}"
+    if high < _NEAR_SMALLEST * smallest:
+        return f"  c is NOT told from 0, only bounded: at most {high:.3f}, where the smallest error seen is {smallest:.3f}"
+    return f"  c is NOT identified: its interval runs from about 0 to the smallest error seen, {smallest:.3f}"
 
 
 def _transfer_lines(summary: Summary) -> list[str]:
-    lines = ["Downstream accuracy, e_DS = k e_US^alpha + e_IR on the sampled convex hull (few-shot, whitened)"]
+    lines = ["Downstream few-shot accuracy (whitened probe), e_DS = k e_US^alpha + e_IR on the sampled convex hull"]
     if not summary.tasks:
         return [*lines, "  no downstream tasks"]
     better = _better_upstream_accuracy(summary)
@@ -198,7 +205,7 @@ def _transfer_lines(summary: Summary) -> list[str]:
 
 
 def _better_upstream_accuracy(summary: Summary) -> tuple[float, str]:
-    """The accuracy that the frontier's law promises for more compute, else that of three quarters of the least error."""
+    """The accuracy that the law gives more compute, else that of three quarters of the least error."""
     best = float(summary.finished["upstream_error"].min())
     if summary.front is not None:
         compute = _EXTRAPOLATED_COMPUTE * summary.finished["compute_flops"].max()

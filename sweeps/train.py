@@ -51,6 +51,7 @@ class TrainingState:
     step: int = 0
     seconds: float = 0.0
     diverged_step: int | None = None
+    losses: list[torch.Tensor] = field(default_factory=list)  # since the last line of the log
     log: list[dict[str, float]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
 
@@ -62,6 +63,7 @@ class TrainingState:
                 "step": self.step,
                 "seconds": self.seconds,
                 "diverged_step": self.diverged_step,
+                "losses": self.losses,
                 "log": self.log,
                 "evaluations": self.evaluations,
             }
@@ -138,15 +140,14 @@ class _Trainer:
 
     def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
         """Train until `stop`, with the evaluations on the way that the config asks for."""
-        saved, losses = time.monotonic(), []
+        saved = time.monotonic()
         every = config.evaluate.every_steps
         while state.step < stop and state.diverged_step is None:
             started = time.perf_counter()
-            losses.append(self._step(state, config))
+            state.losses.append(self._step(state, config))
             state.step += 1
-            if state.step % _LOG_EVERY_STEPS == 0 or state.step == stop:
-                self._log(state, config, losses)
-                losses = []
+            if state.step % _LOG_EVERY_STEPS == 0 or state.step == config.steps:
+                self._log(state, config)
             state.seconds += time.perf_counter() - started
             self.on_step(config.recipe.batch_size)
             if every and state.step % every == 0 and state.step < config.steps:
@@ -207,9 +208,10 @@ class _Trainer:
         state.optimizer.step()
         return loss.detach()
 
-    def _log(self, state: TrainingState, config: RunConfig, losses: list[torch.Tensor]) -> None:
+    def _log(self, state: TrainingState, config: RunConfig) -> None:
         """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
-        loss = float(torch.stack(losses).mean())
+        loss = float(torch.stack(state.losses).mean())
+        state.losses = []
         if not math.isfinite(loss):
             state.diverged_step = state.step
             return

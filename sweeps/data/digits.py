@@ -19,9 +19,9 @@ def load(split: str, num_images: int | None = None, folder: str | None = None) -
     """
     from sklearn.datasets import load_digits  # a second of import, needed only here
 
-    bunch = load_digits()
-    images = np.round(np.asarray(bunch["images"]) * (255 / _MAX_VALUE)).astype(np.uint8)
-    labels = np.asarray(bunch["target"], dtype=np.int64)
+    flat, targets = map(np.asarray, load_digits(return_X_y=True))
+    images = np.round(flat.reshape(-1, 8, 8) * (255 / _MAX_VALUE)).astype(np.uint8)
+    labels = targets.astype(np.int64)
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(labels))
     chosen = (order[:NUM_TRAIN] if split == "train" else order[NUM_TRAIN:])[:num_images]
     return images[chosen], labels[chosen]

@@ -40,7 +40,7 @@ def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelC
         with torch.device("meta"):
             model = build_model(config, image_size, num_classes).eval()
             image = torch.empty(1, 3, image_size, image_size)
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
+        with FlopCounterMode(display=False) as counter:
             model(image)
     finally:
         set_fused_attn(True)

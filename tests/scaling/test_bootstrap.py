@@ -76,7 +76,7 @@ def test_bad_arguments(call, message):
 
 def test_bad_names_and_levels():
     boot = bootstrap_fit(FIT, num_draws=20)
-    with pytest.raises(ValueError, match="has the parameters .* got 'z'"):
+    with pytest.raises(ValueError, match=r"has the parameters .* got 'z'"):
         boot.interval("z")
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         boot.interval("a", level=95)
@@ -91,7 +91,7 @@ def test_no_draw_can_be_fitted():
 
 @pytest.mark.slow
 def test_coverage_of_the_delta_interval_at_ten_times_the_largest_compute():
-    """The documented share: n = 8 at 1 % and 3 % noise, n = 20 at 2 %; 2,000 simulations have a standard error of .005."""
+    """The documented share: n = 8 at 1 % and 3 % noise, n = 20 at 2 %; its standard error is .005."""
     truth = 0.5 * 1e4**-0.25 + 0.1
     for n, noise in ((8, 0.01), (8, 0.03), (20, 0.02)):
         x, rng, covered = np.geomspace(1e18, 1e21, n), np.random.default_rng(0), 0

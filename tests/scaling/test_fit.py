@@ -16,7 +16,8 @@ FREE = {"c": (-np.inf, np.inf)}
 # Two public reports of "optimal parameters not found", with the optimum of least squares.
 SHALLOW_X = [0.015, 0.025, 0.035, 0.045, 0.055, 0.065, 0.075, 0.085, 0.095, 0.125, 0.175, 0.225, 0.275]
 SHALLOW_Y = [
-    5.62837, 4.62408, 3.73666, 3.06682, 2.57519, 2.08152, 1.71527, 1.46858, 1.25019, 0.801783, 0.433724, 0.260123, 0.193962,
+    5.62837, 4.62408, 3.73666, 3.06682, 2.57519, 2.08152, 1.71527, 1.46858, 1.25019, 0.801783, 0.433724, 0.260123,
+    0.193962,
 ]  # fmt: skip
 STEEP_X = [1000, 3250, 5500, 10000, 32500, 55000, 77500, 100000, 200000]
 STEEP_Y = [1100, 500, 288, 200, 113, 67, 52, 44, 5]
@@ -255,7 +256,7 @@ def test_as_many_points_as_parameters_have_no_interval():
     with pytest.warns(FitWarning, match="no error estimate"):
         fit = fit_law("saturating_power", C[[0, 3, 7]], E[[0, 3, 7]])
     assert fit.params["b"] == pytest.approx(0.25)
-    with pytest.raises(FitError, match="no interval: .*no error estimate"):
+    with pytest.raises(FitError, match=r"no interval: .*no error estimate"):
         fit.predict(1e22, level=0.95)
 
 

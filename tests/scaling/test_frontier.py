@@ -72,7 +72,7 @@ def test_a_frontier_of_one_point_has_its_reason():
 
 
 def test_unknown_selection():
-    with pytest.raises(ValueError, match="selection must be one of .*, got 'best'"):
+    with pytest.raises(ValueError, match=r"selection must be one of .*, got 'best'"):
         fit_frontier([1, 2, 3], [0.3, 0.2, 0.1], selection="best")
 
 

@@ -83,9 +83,14 @@ def test_only_damaged_files_are_an_error(tmp_path):
 def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):
     write_records(records(2), tmp_path / "records.parquet")
     rows = [
-        evals(draw=0, error=0.4), evals(draw=1, error=0.6), evals(probe="plain", error=0.9), evals(layer="3", error=0.8),
-        evals(num_shots=1, error=0.7), evals(task="cars", method="finetune", error=0.1), evals(weights="ema", error=0.0),
-    ]  # fmt: skip
+        evals(draw=0, error=0.4),
+        evals(draw=1, error=0.6),
+        evals(probe="plain", error=0.9),
+        evals(layer="3", error=0.8),
+        evals(num_shots=1, error=0.7),
+        evals(task="cars", method="finetune", error=0.1),
+        evals(weights="ema", error=0.0),
+    ]
     write_records(pd.DataFrame(rows), tmp_path / "evals.parquet", "evals")
     runs = read_records(tmp_path)
     assert runs["pets_10shot_error"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)

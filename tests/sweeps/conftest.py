@@ -1,0 +1,51 @@
+"""A small sweep on digits: 8x8 images, so that a real training takes a second."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sweeps.grid import make_plan
+from sweeps.spec import parse_spec
+
+SPEC = {
+    "name": "tiny",
+    "upstream": {"dataset": "digits", "val_fraction": 0.1},
+    "model": {"vit": [{"width": 16, "depth": 1, "patch": 4}], "resnet": [{"width": 4, "depth": [1, 1]}]},
+    "train_examples": [200, 800],
+    "steps": [20, 40],
+    "recipe": {"name": "small_scale", "batch_size": 16, "lr": 3e-3},
+    "schedule": {"kind": "constant", "warmup": "5 steps", "cooldown": "20%"},
+    "seeds": [0],
+    "evaluate": {"max_upstream": 300},
+    "downstream": {"tasks": ["shapes"], "shots": [1, 5], "draws": 2, "max_eval": 50},
+}
+
+
+def changed(base=SPEC, **changes):
+    """The spec with changes; a double underscore goes into a section; None drops a field."""
+    spec = copy.deepcopy(base)
+    for path, value in changes.items():
+        *sections, field = path.split("__")
+        place = spec
+        for section in sections:
+            place = place[section]
+        place.pop(field, None)
+        if value is not None:
+            place[field] = value
+    return spec
+
+
+def plan_of(**changes):
+    return make_plan(parse_spec(changed(**changes)))
+
+
+@pytest.fixture
+def write_spec(tmp_path):
+    def write(**changes) -> Path:
+        path = tmp_path / "spec.yaml"
+        path.write_text(yaml.safe_dump(changed(**changes)))
+        return path
+
+    return write

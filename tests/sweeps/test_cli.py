@@ -1,0 +1,97 @@
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from sweeps.cli import app
+from sweeps.paths import SweepPaths
+
+runner = CliRunner()
+
+
+def call(*arguments):
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """`sweeps run` on the small spec."""
+    import yaml
+
+    from .conftest import changed
+
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "spec.yaml").write_text(yaml.safe_dump(changed()))
+    result = call("run", folder / "spec.yaml", "--out", folder / "out", "--slots", 2)
+    assert result.exit_code == 0, result.output
+    return folder, result.output
+
+
+def test_run_leaves_tables_figures_and_a_summary(sweep):
+    folder, output = sweep
+    names = {path.name for path in (folder / "out").iterdir()}
+    assert {"records.parquet", "evals.parquet", "summary.txt", "spec.yaml"} <= names
+    assert "8 ok" in output
+    assert (folder / "out" / "summary.txt").read_text() in output
+
+
+def test_run_again_trains_nothing(sweep):
+    folder, _ = sweep
+    result = call("run", folder / "spec.yaml", "--out", folder / "out")
+    assert result.exit_code == 0
+    assert "runs," not in result.output  # no progress
+
+
+def test_status_and_collect(sweep):
+    folder, _ = sweep
+    status = call("status", folder / "out")
+    assert (status.exit_code, "8 ok" in status.output) == (0, True)
+    collected = call("collect", folder / "out")
+    assert collected.exit_code == 0
+    assert "8 records in" in collected.output
+
+
+def test_status_of_a_sweep_that_is_not_finished(write_spec, tmp_path):
+    out = SweepPaths(tmp_path / "out")
+    out.folder.mkdir()
+    out.spec.write_text(write_spec().read_text())
+    result = call("status", out.folder)
+    assert (result.exit_code, "8 waiting" in result.output) == (1, True)
+
+
+def test_plan_counts_and_trains_nothing(write_spec, tmp_path):
+    result = call("plan", write_spec(seeds=[0, 0]))
+    assert result.exit_code == 0
+    assert re.findall(r"\b\d+\b", result.output)[:5] == ["4", "8", str(4 * 44), str(4 * 60), "8"]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_bad_spec_is_one_clear_line_exit_2_and_nothing_trained(write_spec, tmp_path):
+    result = call("run", write_spec(recipe__lrr=1), "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "recipe.lrr: unknown field; valid:" in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("arguments", ["run nowhere", "plan nowhere", "status nowhere", "collect nowhere", "fly"])
+def test_what_is_not_there_is_exit_2(arguments):
+    result = call(*arguments.split())
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_collecting_an_empty_folder_is_exit_2(tmp_path):
+    result = call("collect", tmp_path)
+    assert (result.exit_code, "no records in" in result.output) == (2, True)
+
+
+def test_failed_runs_are_exit_1(write_spec, tmp_path):
+    path = write_spec(
+        upstream={"dataset": "fashion-mnist", "folder": str(tmp_path)},
+        model={"vit": [{"width": 16, "depth": 1, "patch": 7}]},
+    )
+    result = call("run", path, "--out", tmp_path / "out", "--slots", 1)
+    assert result.exit_code == 1
+    assert "4 failed" in result.output
+    assert "4 run(s): FileNotFoundError: upstream.folder" in result.output

@@ -1,0 +1,59 @@
+"""The local engine, with real processes."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from sweeps.engines import LocalEngine
+
+
+def add(a, b, device, on_step):
+    on_step(a)
+    return f"{a + b} on {device}"
+
+
+def die(how, device, on_step):
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "exit":
+        os._exit(3)
+    return how
+
+
+def name_process(index, device, on_step):
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def test_every_job_is_done_once_and_progress_is_passed_on():
+    events = list(LocalEngine(["cpu", "cpu"]).run(add, [(i, 10) for i in range(5)]))
+    assert {e.job: e.value for e in events if e.kind == "done"} == {i: f"{i + 10} on cpu" for i in range(5)}
+    assert {e.job: e.value for e in events if e.kind == "progress"} == {i: i for i in range(5)}
+
+
+def test_workers_are_kept_alive():
+    events = LocalEngine(["cpu", "cpu"]).run(name_process, [(i,) for i in range(8)])
+    assert len({event.value for event in events if event.kind == "done"}) == 2
+
+
+def test_a_worker_that_dies_ends_its_job_only():
+    jobs = [("fine",), ("kill",), ("exit",), ("well",)]
+    events = {e.job: e for e in LocalEngine(["cpu"]).run(die, jobs)}
+    assert [events[i].kind for i in range(4)] == ["done", "died", "died", "done"]
+    assert "exit code -9" in events[1].value
+    assert "exit code 3" in events[2].value
+
+
+def test_leaving_early_stops_the_workers():
+    run = LocalEngine(["cpu", "cpu"]).run(name_process, [(i,) for i in range(50)])
+    pid = next(e.value for e in run if e.kind == "done")
+    run.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_no_devices():
+    with pytest.raises(ValueError, match="at least one device"):
+        LocalEngine([])

@@ -1,0 +1,68 @@
+from sweeps.config import RunConfig
+
+from .conftest import plan_of
+
+
+def test_runs_of_one_cell_share_a_trunk():
+    plan = plan_of(steps=[20, 40, 80])
+    assert len(plan.configs) == 12
+    assert len(plan.trunks) == 4
+    for trunk in plan.trunks:
+        assert [config.steps for config in trunk.configs] == [20, 40, 80]
+        assert len({config.trunk_id for config in trunk.configs}) == 1
+        assert trunk.num_steps == 64 + 4 + 8 + 16  # the trunk to the last branch, and each cooldown
+
+
+def test_ten_lengths_from_one_trunk_cost_1_9_of_the_longest_run_instead_of_5_5():
+    trunk = plan_of(steps=[100 * i for i in range(1, 11)], train_examples=800).trunks[0]
+    assert trunk.num_steps / 1000 == 1.9
+    assert sum(config.steps for config in trunk.configs) / 1000 == 5.5
+
+
+def test_a_schedule_that_depends_on_the_length_cannot_branch():
+    for kind in ("cosine", "linear"):
+        plan = plan_of(schedule__kind=kind)
+        assert len(plan.trunks) == len(plan.configs) == 8
+        assert all(trunk.trunk_id == trunk.configs[0].run_id for trunk in plan.trunks)
+
+
+def test_a_percent_warm_up_cannot_branch():
+    assert len(plan_of(schedule__warmup="10%", steps=[40, 80]).trunks) == 8
+
+
+def test_duplicates_are_dropped_and_counted():
+    plan = plan_of(seeds=[0, 0])
+    assert len(plan.configs) == 8
+    assert plan.num_duplicates == 8
+
+
+def test_run_ids_are_hashes_of_the_resolved_config():
+    """Golden: an id that changes trains every finished run again. Raise `numerics_version` when that is meant."""
+    plan = plan_of()
+    assert plan.configs[0].run_id == plan_of(name="another", order="largest_first").configs[0].run_id
+    assert plan.configs[0].run_id == plan_of(upstream__folder="/elsewhere").configs[0].run_id
+    assert len({config.run_id for config in plan.configs}) == 8
+    assert plan.configs[0].run_id == "8c7cf6c328e7"
+
+
+def test_the_plan_does_not_depend_on_the_order_of_fields():
+    a, b = plan_of(), plan_of(recipe=None)
+    assert {c.run_id for c in a.configs}.isdisjoint(c.run_id for c in b.configs)
+    again = plan_of(recipe={"lr": 3e-3, "batch_size": 16, "name": "small_scale"})
+    assert [c.run_id for c in a.configs] == [c.run_id for c in again.configs]
+
+
+def test_equal_writings_are_equal_runs():
+    assert plan_of(train_examples=["50%"]).configs[0].run_id == plan_of(train_examples=[450]).configs[0].run_id
+    assert plan_of(schedule__warmup=5).configs[0].run_id == plan_of(schedule__warmup="80 examples").configs[0].run_id
+
+
+def test_a_config_survives_json():
+    for config in plan_of().configs:
+        assert RunConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_a_subset_as_large_as_the_set_leaves_the_held_out_part_out():
+    plan = plan_of(train_examples=[1000])
+    assert plan.configs[0].train_examples == 900
+    assert plan.configs[0].upstream.num_val == 100

@@ -1,0 +1,186 @@
+"""Whole sweeps in real processes: resumed after kills, never trained twice, one fault ending one training."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from scaling import read_evals, read_records, validate_records
+from sweeps import jobs
+from sweeps.grid import make_plan
+from sweeps.paths import SweepPaths
+from sweeps.run import SweepBusyError, pending_trunks, run_sweep, sweep_status
+from sweeps.spec import parse_spec
+
+from .conftest import changed, plan_of
+
+# Times and places differ between runs; all else must not.
+UNREPEATABLE = ["wall_seconds", "training_images_per_second", "peak_memory_bytes", "host", "device", "git_commit"]
+SWEEP = [sys.executable, "-c", "from sweeps.cli import main; main()"]
+
+
+def results(folder: Path) -> pd.DataFrame:
+    runs = read_records(folder).drop(columns=UNREPEATABLE)
+    return runs.sort_values(["run_id", "step"]).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A sweep that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("sweep") / "tiny"
+    plan = plan_of()
+    status = run_sweep(plan, yaml.safe_dump(changed()), folder, devices=["cpu", "cpu"])
+    assert status.statuses == {"ok": 8}
+    return plan, folder
+
+
+def test_every_run_has_its_folder_with_config_metrics_records_and_evals(finished):
+    plan, folder = finished
+    for config in plan.configs:
+        paths = SweepPaths(folder).run(config.run_id)
+        assert json.loads(paths.config.read_text()) == config.model_dump(mode="json")
+        assert json.loads(paths.metrics.read_text().splitlines()[-1])["step"] == config.steps
+        assert len(read_records(paths.records)) == 1
+        assert len(read_evals(paths.evals)) == 8
+    assert not list(folder.rglob("*.tmp"))
+    assert not list(folder.rglob("checkpoint.pt"))
+
+
+def test_records_are_valid_and_complete(finished):
+    _, folder = finished
+    runs = read_records(folder)
+    validate_records(runs)
+    assert runs["cooled_down"].all()
+    assert set(runs["model_family"]) == {"vit", "resnet"}
+    assert (runs["images_seen"] == runs["step"] * runs["batch_size"]).all()
+    np.testing.assert_allclose(runs["compute_flops"], 3 * runs["flops_per_image"] * runs["images_seen"])
+    assert runs["shapes_5shot_error"].between(0, 1).all()
+    needed = ["num_params", "upstream_val_error", "upstream_loss", "train_loss", "lr", "torch_version", "trunk_id"]
+    assert runs[needed].notna().all(axis=None)
+
+
+def test_a_finished_sweep_is_not_trained_again(finished, monkeypatch):
+    plan, folder = finished
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+    monkeypatch.setattr("sweeps.run._train", lambda *_: pytest.fail("trained again"))
+    assert pending_trunks(plan, SweepPaths(folder)) == []
+    assert run_sweep(plan, "", folder).statuses == {"ok": 8}
+    assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+
+
+def test_a_larger_grid_trains_what_is_new_only(finished):
+    _, folder = finished
+    larger = plan_of(steps=[20, 40, 60])
+    left = pending_trunks(larger, SweepPaths(folder))
+    assert [[config.steps for config in trunk.configs] for trunk in left] == [[60]] * 4
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp_path, blow):
+    plan, undisturbed = finished
+    spec, folder = tmp_path / "spec.yaml", tmp_path / "sweep"
+    spec.write_text(yaml.safe_dump(changed()))
+    command = [*SWEEP, "run", str(spec), "--out", str(folder), "--slots", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    paths = SweepPaths(folder)
+    deadline = time.monotonic() + 120
+    while not (0 < sum(paths.run(c.run_id).records.exists() for c in plan.configs) < 8):
+        assert time.monotonic() < deadline, process.stderr.read() if process.poll() is not None else "too slow"
+        time.sleep(0.01)
+    if blow == signal.SIGINT:
+        process.send_signal(blow)
+        assert process.wait(timeout=30) == 130
+        assert b"the same command goes on" in process.stderr.read()
+    else:
+        os.killpg(process.pid, blow)  # the runner and its workers, as when a machine goes down
+        process.wait(timeout=30)
+    process.stdout.close()
+    process.stderr.close()
+    done = [c.run_id for c in plan.configs if paths.run(c.run_id).records.exists()]
+    assert 0 < len(done) < 8
+    before = {run_id: paths.run(run_id).records.stat().st_mtime_ns for run_id in done}
+    assert run_sweep(plan, "", folder, devices=["cpu"]).statuses == {"ok": 8}
+    assert before == {run_id: paths.run(run_id).records.stat().st_mtime_ns for run_id in done}
+    pd.testing.assert_frame_equal(results(folder), results(undisturbed))
+
+
+def test_a_damaged_record_is_trained_again(finished, tmp_path):
+    import shutil
+
+    plan, undisturbed = finished
+    folder = tmp_path / "copy"
+    shutil.copytree(undisturbed, folder)
+    path = SweepPaths(folder).run(plan.configs[0].run_id).records
+    path.write_bytes(path.read_bytes()[:100])
+    assert len(pending_trunks(plan, SweepPaths(folder))) == 1
+    with pytest.warns(UserWarning, match="skipped damaged parquet"):
+        assert len(read_records(folder)) == 7
+
+
+def test_two_runners_on_one_folder_are_refused(tmp_path):
+    import fcntl
+
+    paths = SweepPaths(tmp_path)
+    with open(paths.lock, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(SweepBusyError, match="is being run by another process"):
+            run_sweep(plan_of(), "", tmp_path)
+
+
+# Faults -------------------------------------------------------------------------------------------------------
+
+
+def run_one(plan, folder, index=0):
+    return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", "cpu", lambda n: None)
+
+
+def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeypatch):
+    plan = plan_of(train_examples=[200])
+    monkeypatch.setattr(jobs, "load_training_data", lambda *_: 1 / 0)
+    assert run_one(plan, tmp_path) == {"failed": 2}
+    monkeypatch.undo()
+    assert run_one(plan, tmp_path, 1) == {"ok": 2}
+    status = sweep_status(plan, SweepPaths(tmp_path))
+    assert status.statuses == {"failed": 2, "ok": 2}
+    assert status.failures == {"ZeroDivisionError: division by zero": 2}
+    trace = SweepPaths(tmp_path).run(plan.configs[0].run_id).traceback.read_text()
+    assert "Traceback" in trace
+    assert not status.all_finished
+    assert len(read_records(tmp_path)) == 4
+
+
+def test_a_failed_run_is_tried_again_and_its_traceback_goes(tmp_path, monkeypatch):
+    plan = plan_of(train_examples=[200])
+    monkeypatch.setattr(jobs, "load_training_data", lambda *_: (_ for _ in ()).throw(MemoryError("too big")))
+    assert run_one(plan, tmp_path) == {"oom": 2}
+    monkeypatch.undo()
+    assert len(pending_trunks(plan, SweepPaths(tmp_path))) == 2
+    assert run_one(plan, tmp_path) == {"ok": 2}
+    assert not SweepPaths(tmp_path).run(plan.configs[0].run_id).traceback.exists()
+    assert read_records(tmp_path)["status"].tolist() == ["ok", "ok"]
+
+
+def test_a_diverged_run_keeps_its_row_and_is_not_tried_again(tmp_path):
+    plan = plan_of(train_examples=[200], recipe__lr=1e18)
+    assert run_one(plan, tmp_path) == {"diverged": 2}
+    runs = read_records(tmp_path)
+    assert runs["status"].tolist() == ["diverged", "diverged"]
+    assert (runs["diverged_step"] > 0).all()
+    assert runs["upstream_error"].isna().all()
+    assert pending_trunks(plan, SweepPaths(tmp_path))[0].configs[0].model.family == "resnet"
+
+
+def test_a_missing_data_folder_is_told_in_the_record(tmp_path):
+    plan = make_plan(parse_spec(changed(upstream={"dataset": "fashion-mnist", "folder": str(tmp_path / "none")}, model={
+        "vit": [{"width": 16, "depth": 1, "patch": 7}]})))  # fmt: skip
+    run_one(plan, tmp_path)
+    (failure,) = sweep_status(plan, SweepPaths(tmp_path)).failures
+    assert failure.startswith("FileNotFoundError: upstream.folder: no train-images")

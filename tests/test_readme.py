@@ -1,0 +1,64 @@
+"""What the README says is so: its program runs, its links and files are there, its example spec is valid."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sweeps.grid import make_plan
+from sweeps.spec import parse_spec, read_spec
+
+from .sweeps.test_summary import write_sweep
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_first_thirty_lines_hold_a_program_that_runs(tmp_path, monkeypatch, capsys):
+    program = blocks("python")[0]
+    assert program in "\n".join(README.splitlines()[:30])
+    assert sum(bool(line.strip()) for line in program.splitlines()) <= 10
+    folder = tmp_path / "runs" / "demo"
+    folder.mkdir(parents=True)
+    write_sweep(folder)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "README.md", "exec"), {})
+    assert "Prediction(" in capsys.readouterr().out
+    assert (tmp_path / "transfer.png").stat().st_size > 0
+
+
+def test_the_example_spec_is_valid():
+    plan = make_plan(parse_spec(yaml.safe_load(blocks("yaml")[0])))
+    assert len(plan.configs) == (2 * 2 + 1) * 3 * 3 * 2
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "sweeps" / "configs").glob("*.yaml")), ids=lambda path: path.name)
+def test_every_shipped_spec_is_valid_and_says_what_it_asks(path):
+    make_plan(read_spec(path))
+    for heading in ("Question:", "Papers:", "Expected:", "Cost:", "Command:"):
+        assert f"# {heading}" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"])
+def test_links_lead_somewhere(name):
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
+        assert target.startswith("http") or (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def test_the_demo_is_as_large_as_the_readme_says():
+    plan = make_plan(read_spec(ROOT / "sweeps" / "configs" / "demo.yaml"))
+    assert f"trains {len(plan.configs)} small ViTs and ResNets" in README
+
+
+def test_published_tables_have_their_digests():
+    import hashlib
+
+    folder = ROOT / "data" / "published"
+    lines = [line.split() for line in (folder / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in lines} == {path.name for path in folder.glob("*.csv")}
+    assert all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for digest, name in lines)
