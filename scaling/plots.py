@@ -92,7 +92,7 @@ def _new_axes() -> Axes:
 
 def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
     labels = np.asarray(["runs"] * len(x) if groups is None else groups)
-    for i, name in enumerate(dict.fromkeys(labels.tolist())):
+    for i, name in enumerate(sorted(set(labels.tolist()))):
         member = labels == name
         colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
         ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=str(name))

@@ -168,16 +168,14 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
         raise SpecError(
             f"model: must map a family of {list(ModelSpec.model_fields)} to a list of shapes, got {families!r}"
         )
-    if "seed" in raw:
-        raise SpecError("seed: the field is called seeds, one or a list")
-    if "seeds" in raw:
-        raw["seed"] = raw.pop("seeds")
+    raw = _seeds_as_seed(raw)
     for family, entries in families.items():
         if family not in ModelSpec.model_fields:
             raise SpecError(f"model: unknown family {family!r}; valid: {list(ModelSpec.model_fields)}")
         for entry in entries if isinstance(entries, list) else [entries]:
             if not isinstance(entry, Mapping):
                 raise SpecError(f"model.{family}: each entry must be a mapping such as {{width: 32}}, got {entry!r}")
+            entry = _seeds_as_seed(entry)
             rest = _with_overrides(raw, {key: value for key, value in entry.items() if key in CellSpec.model_fields})
             if len(given := [length for length in _LENGTHS if length in rest]) > 1:
                 raise SpecError(f"give one of {_LENGTHS}, got {given}")
@@ -185,6 +183,13 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
             for model in _axes({family: shape}, "model"):
                 for values in _axes(rest, ""):
                     yield {"model": model, **values}
+
+
+def _seeds_as_seed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec lists `seeds`; each cell has one `seed`."""
+    if "seed" in fields:
+        raise SpecError("seed: the field is called seeds, one or a list")
+    return {"seed" if key == "seeds" else key: value for key, value in fields.items()}
 
 
 def _with_overrides(raw: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,11 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from scaling import FitError, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
+from scaling import FitError, FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
 from scaling.plots import plot_frontier, plot_transfer
 
 from .data.datasets import DATASETS
@@ -17,48 +18,63 @@ from .paths import SweepPaths, write_text
 __all__ = ["Summary", "summarise", "write_summary"]
 
 _LEVEL = 0.95
+_DPI = 150
+_ALL = "all runs"
 _EXTRAPOLATED_COMPUTE = 10.0  # the better upstream model: that of ten times the largest compute
 _NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an interval of c that says nothing
+_MISFIT = 2.0  # spread about a law over what the test images explain, from which on the law is said not to fit
 _NEAR_CHANCE = 0.95  # runs whose error is above this share of a guess's bend the law, which has no such plateau
 
 
 @dataclass(frozen=True)
+class Frontier:
+    """The frontier of a group of runs: its fit, or why there is none. `runs` are those that the law may be fitted to."""
+
+    name: str
+    runs: pd.DataFrame
+    fit: FrontierFit | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Task:
-    """A downstream task: its fit, or why there is none."""
+    """A downstream task and the models evaluated on it: its fit, or why there is none."""
 
     name: str
     num_shots: int
     chance: float
     is_control: bool
-    upstream: pd.Series
+    runs: pd.DataFrame
     accuracy: pd.Series
-    families: pd.Series
     fit: TransferFit | None
     reason: str
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Both laws of a sweep. `front` is None where no law can be fitted; then `reason` says why."""
+    """Both laws of a sweep: frontiers of all runs and of each family, and downstream tasks."""
 
     name: str
     runs: pd.DataFrame
     finished: pd.DataFrame
     num_near_chance: int
-    front: FrontierFit | None
-    front_runs: pd.DataFrame
-    reason: str
+    frontiers: list[Frontier]
     tasks: list[Task]
+
+    @property
+    def best_family(self) -> str:
+        """The family of the run with the least error."""
+        return str(self.finished.loc[self.finished["upstream_error"].idxmin(), "model_family"])
 
 
 def write_summary(folder: Path, name: str) -> str:
     """Fit, write `summary.txt`, `frontier.png` and `transfer.png` into the sweep's folder, and return the text."""
     paths = SweepPaths(folder)
     summary = summarise(folder, name)
-    if summary.front is not None:
-        _save(_frontier_figure(summary), paths.figure("frontier"))
+    if any(frontier.fit for frontier in summary.frontiers):
+        _frontier_figure(summary).savefig(paths.figure("frontier"), dpi=_DPI)
     if any(task.fit for task in summary.tasks):
-        _save(_transfer_figure(summary), paths.figure("transfer"))
+        _transfer_figure(summary).savefig(paths.figure("transfer"), dpi=_DPI)
     text = _text(summary)
     write_text(paths.summary, text)
     return text
@@ -67,19 +83,26 @@ def write_summary(folder: Path, name: str) -> str:
 def summarise(folder: Path, name: str) -> Summary:
     """Fit both laws to the runs of a folder whose learning rate came to its end."""
     runs = read_records(folder)
-    is_ok = runs["status"].eq("ok") & runs["cooled_down"].fillna(False).astype(bool)
-    finished = runs[is_ok].reset_index(drop=True)
+    is_finished = runs["status"].eq("ok") & runs["cooled_down"].eq(True)
+    finished = runs[is_finished].reset_index(drop=True)
     chance = 1 - 1 / finished["num_classes"]
     learned = finished[finished["upstream_error"] <= _NEAR_CHANCE * chance].reset_index(drop=True)
-    front, reason = None, ""
+    families = sorted(finished["model_family"].unique())
+    groups = {_ALL: learned} | {family: learned[learned["model_family"] == family] for family in families}
+    if len(families) == 1:
+        del groups[families[0]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are in each fit's `warnings`, and so in the text
-        try:
-            front = fit_frontier(learned["compute_flops"], learned["upstream_error"], selection="pareto")
-        except FitError as error:
-            reason = str(error)
+        warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
+        frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
         tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(read_evals(folder))]
-    return Summary(name, runs, finished, len(finished) - len(learned), front, learned, reason, tasks)
+    return Summary(name, runs, finished, len(finished) - len(learned), frontiers, tasks)
+
+
+def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
+    try:
+        return Frontier(name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"]), "")
+    except FitError as error:
+        return Frontier(name, runs, None, str(error))
 
 
 def _tasks(evals: pd.DataFrame) -> list[tuple[str, int]]:
@@ -89,32 +112,41 @@ def _tasks(evals: pd.DataFrame) -> list[tuple[str, int]]:
 
 
 def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
-    rows = finished.dropna(subset=[f"{name}_{num_shots}shot_error"])
-    upstream, accuracy = 1 - rows["upstream_error"], 1 - rows[f"{name}_{num_shots}shot_error"]
+    runs = finished.dropna(subset=[f"{name}_{num_shots}shot_error"])
+    accuracy = 1 - runs[f"{name}_{num_shots}shot_error"]
     dataset = DATASETS[name]
-    fit, reason = None, ""
-    try:
-        fit = None if dataset.negative_control else fit_transfer(upstream, accuracy, hull_points="sampled")
-    except (FitError, ValueError) as error:
-        reason = str(error)
-    return Task(
-        name, num_shots, 1 / dataset.num_classes, dataset.negative_control, upstream, accuracy,
-        rows["model_family"], fit, reason,
-    )  # fmt: skip
+    fit, reason = (None, "") if dataset.negative_control else _fit_transfer(1 - runs["upstream_error"], accuracy)
+    return Task(name, num_shots, 1 / dataset.num_classes, dataset.negative_control, runs, accuracy, fit, reason)
+
+
+def _fit_transfer(upstream: pd.Series, accuracy: pd.Series) -> tuple[TransferFit | None, str]:
+    """On the hull; where that is a straight line, which has no bend to fit, on the running best."""
+    reason = ""
+    for selection in ("convex_hull", "pareto"):
+        try:
+            return fit_transfer(upstream, accuracy, selection=selection, hull_points="sampled"), ""
+        except (FitError, ValueError) as error:
+            reason = str(error)
+    return None, reason
 
 
 # Figures ------------------------------------------------------------------------------------------------------
 
 
 def _frontier_figure(summary: Summary) -> Figure:
-    assert summary.front is not None
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    plot_frontier(summary.front, groups=list(summary.front_runs["model_family"]), level=_LEVEL, ax=figure.subplots())
+    fitted = [frontier for frontier in summary.frontiers if frontier.fit]
+    figure = Figure(figsize=(5.2 * len(fitted), 4.4), layout="constrained")
+    axes = figure.subplots(1, len(fitted), sharex=True, sharey=True, squeeze=False)[0]
+    for ax, frontier in zip(axes, fitted, strict=True):
+        assert frontier.fit is not None
+        plot_frontier(frontier.fit, groups=list(frontier.runs["model_family"]), level=_LEVEL, ax=ax)
+        ax.set_title(frontier.name)
+        ax.label_outer()
     return figure
 
 
 def _transfer_figure(summary: Summary) -> Figure:
-    fitted = [task for task in summary.tasks if task.fit is not None]
+    fitted = [task for task in summary.tasks if task.fit]
     columns = min(3, len(fitted))
     rows = math.ceil(len(fitted) / columns)
     figure = Figure(figsize=(4.6 * columns, 3.9 * rows), layout="constrained")
@@ -122,16 +154,13 @@ def _transfer_figure(summary: Summary) -> Figure:
     for ax, task in zip(axes, fitted, strict=False):
         assert task.fit is not None
         label = f"{task.name} {task.num_shots}-shot"
-        plot_transfer(task.fit, groups=list(task.families), level=_LEVEL, ax=ax, task=label, chance=task.chance)
+        groups = list(task.runs["model_family"])
+        plot_transfer(task.fit, groups=groups, level=_LEVEL, ax=ax, task=label, chance=task.chance)
         if ax is not axes[0]:
             ax.get_legend().remove()  # the same in every panel
     for ax in axes[len(fitted) :]:
         ax.remove()
     return figure
-
-
-def _save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=150)
 
 
 # Text ---------------------------------------------------------------------------------------------------------
@@ -162,62 +191,83 @@ def _range(values: pd.Series, form: str) -> str:
 
 
 def _frontier_lines(summary: Summary) -> list[str]:
-    lines = ["Compute frontier, E = a C^-b + c (C in FLOPs, E the upstream error)"]
-    front = summary.front
-    if front is None:
-        return [*lines, f"  no law: {summary.reason}"]
-    for name in front.params:
-        low, high = front.interval(name, _LEVEL)
-        lines.append(f"  {name} = {front.params[name]:.4g}   [{low:.4g}, {high:.4g}]")
-    selected = front.x[front.selected]
-    decades = math.log10(selected.max() / selected.min())
-    lines += [
-        f"  fitted to {front.selected.size} Pareto points over {decades:.2f} decades,"
-        f" error {front.y[front.selected].max():.3f} to {front.y.min():.3f};"
-        f" {summary.num_near_chance} runs within {1 - _NEAR_CHANCE:.0%} of a guess left out",
-        _irreducible_sentence(front),
-        *(f"  warning ({warning.kind}): {warning}" for warning in front.fit.warnings),
-        f"  [..]: {_LEVEL:.0%} intervals of a bootstrap over runs; on a frontier they are too narrow (see the README)",
+    return [
+        "Compute frontier, E = a C^-b + c (E the upstream error, C in FLOPs; least squares in log E on the Pareto points)",
+        *(line for frontier in summary.frontiers for line in _one_frontier(frontier)),
+        f"  {summary.num_near_chance} runs within {1 - _NEAR_CHANCE:.0%} of a guess are left out. [..]: {_LEVEL:.0%}"
+        " intervals of a bootstrap over runs;",
+        "  on a frontier they are too narrow (about .65 where .95 is meant), and wrong where the law does not fit.",
     ]
-    return lines
+
+
+def _one_frontier(frontier: Frontier) -> list[str]:
+    if frontier.fit is None:
+        return [f"  {frontier.name}: no law: {frontier.reason}"]
+    fit = frontier.fit
+    law = ", ".join(
+        "{} = {:.4g} [{:.4g}, {:.4g}]".format(p, v, *fit.interval(p, _LEVEL)) for p, v in fit.params.items()
+    )
+    compute, error = fit.x[fit.selected], fit.y[fit.selected]
+    decades = math.log10(compute.max() / compute.min())
+    return [
+        f"  {frontier.name}: {law}",
+        f"      {fit.selected.size} points over {decades:.2f} decades, error {error.max():.3f} to {error.min():.3f}"
+        f"{_misfit(frontier)}",
+        f"      {_irreducible_sentence(fit)}",
+    ]
+
+
+def _misfit(frontier: Frontier) -> str:
+    """How far the points lie from the law, where that is more than the luck of the evaluation images."""
+    assert frontier.fit is not None
+    runs = frontier.runs.iloc[frontier.fit.selected]
+    if "upstream_num_eval" not in runs or frontier.fit.fit.x.size <= frontier.fit.fit.num_free:
+        return ""
+    error = runs["upstream_error"]
+    luck = float(np.sqrt(((1 - error) / error / runs["upstream_num_eval"]).mean()))
+    spread = frontier.fit.fit.residual_std
+    verdict = "; the law does NOT fit" if spread > _MISFIT * luck else ""
+    return f"; off the law by {spread:.1%}, of which luck of the test images {luck:.1%}{verdict}"
 
 
 def _irreducible_sentence(front: FrontierFit) -> str:
     low, high = front.interval("c", _LEVEL)
     smallest = float(front.y.min())
     if low > _NEAR_ZERO * smallest:
-        return f"  c is told from 0; the smallest error seen is {smallest:.3f}"
+        return f"c is told from 0; the smallest error seen is {smallest:.3f}"
     if high < _NEAR_SMALLEST * smallest:
-        return f"  c is NOT told from 0, only bounded: at most {high:.3f}, where the smallest error seen is {smallest:.3f}"
-    return f"  c is NOT identified: its interval runs from about 0 to the smallest error seen, {smallest:.3f}"
+        return f"c is NOT told from 0, only bounded by {high:.3f}, where the smallest error seen is {smallest:.3f}"
+    return f"c is NOT identified: its interval runs from about 0 to the smallest error seen, {smallest:.3f}"
 
 
 def _transfer_lines(summary: Summary) -> list[str]:
-    lines = ["Downstream few-shot accuracy (whitened probe), e_DS = k e_US^alpha + e_IR on the sampled convex hull"]
+    lines = ["Downstream accuracy, e_DS = k e_US^alpha + e_IR on the sampled convex hull (few-shot, whitened probe)"]
     if not summary.tasks:
         return [*lines, "  no downstream tasks"]
-    better = _better_upstream_accuracy(summary)
+    better, source = _better_upstream_accuracy(summary)
     lines += [
-        f"  A better upstream model: accuracy {better[0]:.3f}, {better[1]}.",
-        f"  {'task':<18}{'shots':>5}{'chance':>8}{'best':>7}   {'predicted there':<24}{'saturation':<24}k, alpha, e_IR",
+        f"  A better upstream model: accuracy {better:.3f}, {source}.",
+        f"  {'task':<16}{'shots':>5}{'chance':>8}{'best':>7}   {'predicted there':<22}{'saturation':<22}k, alpha, e_IR",
     ]
-    return lines + [_task_line(task, better[0]) for task in summary.tasks]
+    return lines + [_task_line(task, better) for task in summary.tasks]
 
 
 def _better_upstream_accuracy(summary: Summary) -> tuple[float, str]:
-    """The accuracy that the law gives more compute, else that of three quarters of the least error."""
+    """What the law of the best run's family gives more compute, else three quarters of the least error."""
     best = float(summary.finished["upstream_error"].min())
-    if summary.front is not None:
-        compute = _EXTRAPOLATED_COMPUTE * summary.finished["compute_flops"].max()
-        band = summary.front.predict(compute, _LEVEL)
+    fits = {frontier.name: frontier.fit for frontier in summary.frontiers}
+    fit = fits.get(summary.best_family, fits[_ALL])
+    if fit is not None:
+        compute = _EXTRAPOLATED_COMPUTE * float(fit.x.max())
+        band = fit.predict(compute, _LEVEL)
         if band.median < best:
-            where = f"what the law gives {compute:.2g} FLOPs, {_EXTRAPOLATED_COMPUTE:.0f} times the largest run"
-            return float(1 - band.median), f"{where} [{1 - band.high:.3f}, {1 - band.low:.3f}]"
+            law = f"the {summary.best_family} law at {compute:.2g} FLOPs, {_EXTRAPOLATED_COMPUTE:.0f} times its largest run"
+            return float(1 - band.median), f"{law} [{1 - band.high:.3f}, {1 - band.low:.3f}]"
     return 1 - 0.75 * best, "three quarters of the least error seen"
 
 
 def _task_line(task: Task, better: float) -> str:
-    start = f"  {task.name:<18}{task.num_shots:>5}{task.chance:>8.2f}{task.accuracy.max():>7.3f}   "
+    start = f"  {task.name:<16}{task.num_shots:>5}{task.chance:>8.2f}{task.accuracy.max():>7.3f}   "
     if task.is_control:
         return f"{start}negative control, labels at random: mean accuracy {task.accuracy.mean():.3f}"
     if task.fit is None:
@@ -227,5 +277,8 @@ def _task_line(task: Task, better: float) -> str:
     predicted = f"{band.median:.3f} [{band.low:.3f}, {band.high:.3f}]"
     saturation = f"{task.fit.saturation:.3f} [{low:.3f}, {high:.3f}]"
     law = ", ".join(f"{value:.3g}" for value in task.fit.params.values())
-    kinds = "".join(f" ({warning.kind})" for warning in task.fit.fit.warnings)
-    return f"{start}{predicted:<24}{saturation:<24}{law}{kinds}"
+    notes = [warning.kind for warning in task.fit.fit.warnings]
+    if task.fit.selection != "convex_hull":
+        notes.append("the hull is a straight line: fitted to the running best")
+    note = f"   ({'; '.join(notes)})" if notes else ""
+    return f"{start}{predicted:<22}{saturation:<22}{law}{note}"

@@ -17,7 +17,8 @@ def write_sweep(folder, law=lambda c: 0.5 * (c / 1e12) ** -0.3 + 0.05, n=60, num
     error = np.minimum(law(compute) * np.exp(rng.exponential(0.05, n)), 0.99)
     records = pd.DataFrame(
         {
-            "run_id": [f"r{i:03}" for i in range(n)], "step": 100, "weights": "last", "status": "ok", "cooled_down": True,
+            "run_id": [f"r{i:03}" for i in range(n)], "step": 100, "weights": "last", "status": "ok",
+            "cooled_down": True,
             "upstream_dataset": "procedural", "num_classes": num_classes, "model_family": ["vit", "resnet"] * (n // 2),
             "num_params": 1000, "compute_flops": compute, "upstream_error": error,
         }
@@ -40,8 +41,10 @@ def test_both_laws_are_recovered_and_written(tmp_path):
     write_sweep(tmp_path)
     text = write_summary(tmp_path, "known")
     summary = summarise(tmp_path, "known")
-    assert summary.front is not None
-    assert summary.front.params["b"] == pytest.approx(0.3, abs=0.05)
+    assert [frontier.name for frontier in summary.frontiers] == ["all runs", "resnet", "vit"]
+    for frontier in summary.frontiers:
+        assert frontier.fit is not None
+        assert frontier.fit.params["b"] == pytest.approx(0.3, abs=0.08)
     shapes = next(task for task in summary.tasks if task.name == "shapes")
     assert shapes.fit is not None
     assert shapes.fit.params["e_ir"] == pytest.approx(0.2, abs=0.02)
@@ -75,6 +78,8 @@ def test_a_sweep_too_small_for_a_law_says_so(tmp_path):
 def test_only_finished_runs_are_fitted(tmp_path):
     write_sweep(tmp_path)
     records = pd.read_parquet(tmp_path / "records.parquet")
-    bad = records.iloc[:2].assign(run_id=["x", "y"], status=["diverged", "ok"], cooled_down=False, upstream_error=[None, 0.0])
+    bad = records.iloc[:2].assign(
+        run_id=["x", "y"], status=["diverged", "ok"], cooled_down=False, upstream_error=[None, 0.0]
+    )
     write_records(pd.concat([records, bad]), tmp_path / "records.parquet")
     assert len(summarise(tmp_path, "mixed").finished) == len(records)
