@@ -87,7 +87,7 @@ def _write_finished(
     finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
 ) -> str:
     config = finished.config
-    shared = len(trunk.configs) > 1
+    shared = trunk.is_shared  # by its schedule, not by which of its runs are left to train: a record depends on neither
     common = {
         **_config_columns(config, name),
         **shape_columns(config.model, _image_size(config)),

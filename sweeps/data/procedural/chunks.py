@@ -37,7 +37,8 @@ def _chunk(name: str, split: str, seed: int, chunk: int, side: int) -> tuple[np.
     labels = _balanced_labels(rng, labelled_set.num_classes)
     difficulty = labelled_set.hardest * rng.random(CHUNK) ** 2
     layers = labelled_set.layers(rng, difficulty, labels)
-    return render(rng, layers, noise_amplitude(difficulty), side), labels
+    tint = labelled_set.tint(labels) if labelled_set.tint else None
+    return render(rng, layers, tint, noise_amplitude(difficulty), side), labels
 
 
 def _check_one_of(what: str, value: str, valid: tuple[str, ...]) -> None:

@@ -15,7 +15,8 @@ _NUM_BACKGROUNDS = 32
 _FIRST_SEED = 100  # of the backgrounds; textures have the first seeds
 _BACKGROUND_SAMPLES = 32  # tile samples across an image: half a tile, so that windows differ
 _GREY = (80.0, 150.0)  # wider makes the mean colour of an image a poor cue, and learning starts late
-_TINT = 12.0
+_JITTER = 12.0  # of each colour
+_TINT = 16.0  # of a labelled background, over the jitter
 _CONTRAST = 70.0
 
 
@@ -41,15 +42,20 @@ def _noise_bank() -> np.ndarray:
     return rng.integers(-32, 33, (4, _NOISE_LENGTH), dtype=np.int16).sum(axis=0, dtype=np.int16)
 
 
-def backgrounds(rng: np.random.Generator, num_images: int, side: int) -> np.ndarray:
-    """Smooth noise about a greyish colour, int16 (3, num_images, side, side)."""
+def backgrounds(rng: np.random.Generator, tint: np.ndarray | None, num_images: int, side: int) -> np.ndarray:
+    """Smooth noise about a greyish colour, of the hue `tint` in turns (num_images,) or a fainter one at random.
+
+    Returns int16 (3, num_images, side, side).
+    """
     tile, down, along = rng.integers(0, (_NUM_BACKGROUNDS, SIDE, SIDE), (num_images, 3)).T
     steps = np.arange(side) * _BACKGROUND_SAMPLES // side
     rows, columns = ((steps + shift[:, None]) & (SIDE - 1) for shift in (down, along))
     field = np.take(_background_atlas(), atlas_index(tile, rows[:, :, None], columns[:, None, :]))
-    grey, tint = rng.uniform(*_GREY, num_images), _TINT * rng.uniform(-1, 1, (3, num_images))
+    grey, colour = rng.uniform(*_GREY, num_images), _JITTER * rng.uniform(-1, 1, (3, num_images))
+    if tint is not None:
+        colour += _TINT * np.cos(2 * np.pi * (tint - np.arange(3)[:, None] / 3))
     gain = rng.uniform(0, _CONTRAST, (3, num_images))
-    return per_image(grey + tint) + (((field - FULL // 2) * per_image(gain)) >> FULL_BITS)
+    return per_image(grey + colour) + (((field - FULL // 2) * per_image(gain)) >> FULL_BITS)
 
 
 def add_noise(rng: np.random.Generator, canvas: np.ndarray, amplitude: np.ndarray) -> None:

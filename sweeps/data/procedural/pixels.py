@@ -69,12 +69,14 @@ def _paint(canvas: np.ndarray, objects: Objects) -> None:
         plane[present] = below + (((painted - below) * coverage) >> FULL_BITS)
 
 
-def render(rng: np.random.Generator, layers: list[Objects], noise: np.ndarray, side: int) -> np.ndarray:
-    """Images of layers, the last in front, with noise of amplitudes (num_images,) in [0, 1].
+def render(
+    rng: np.random.Generator, layers: list[Objects], tint: np.ndarray | None, noise: np.ndarray, side: int
+) -> np.ndarray:
+    """Images of layers, the last in front, on backgrounds of hues `tint`, with noise of amplitudes in [0, 1].
 
     Returns uint8 (num_images, side, side, 3).
     """
-    canvas = backgrounds(rng, len(noise), side)
+    canvas = backgrounds(rng, tint, len(noise), side)
     for objects in layers:
         _paint(canvas, objects)
     add_noise(rng, canvas, noise)

@@ -7,26 +7,56 @@ import numpy as np
 
 from .scenes import Objects, labelled_object, symmetric, with_clutter
 from .shapes import DOWNSTREAM_SHAPES, SHAPES, UPSTREAM_SHAPES
-from .textures import DOWNSTREAM_TEXTURES, UPSTREAM_TEXTURES
+from .textures import DOWNSTREAM_TEXTURES, TEXTURES, UPSTREAM_TEXTURES
 
-__all__ = ["DOWNSTREAM_HUES", "SETS", "TASKS", "UPSTREAM_CLASSES", "UPSTREAM_HUES", "LabelledSet", "upstream_factors"]
+__all__ = [
+    "DOWNSTREAM_HUES",
+    "SETS",
+    "TASKS",
+    "UPSTREAM_CLASSES",
+    "UPSTREAM_HUES",
+    "UPSTREAM_TINTS",
+    "LabelledSet",
+    "upstream_factors",
+]
 
 UPSTREAM_HUES = tuple(k / 15 for k in range(15))
-"""In turns. Hue is learned first: many hues and few textures make the first fall of the error gradual."""
+"""Of the object, in turns."""
 DOWNSTREAM_HUES = tuple((k + 0.5) / 10 for k in range(10))
 """None of them is an upstream hue."""
-_UPSTREAM_SHAPE_PAIRS = (
-    (("disc", "plus"), ("square", "ring"), ("triangle", "crescent"), ("star", "heart")),
-    (("ring", "star"), ("crescent", "disc"), ("heart", "square"), ("plus", "triangle")),
-    (("triangle", "heart"), ("star", "plus"), ("disc", "ring"), ("square", "crescent")),
+UPSTREAM_TINTS = tuple((k + 0.5) / 4 for k in range(4))
+"""Hues of the background, in turns."""
+_DETAILS = (
+    (
+        (("disc", "solid"), ("disc", "checks")),
+        (("square", "stripes"), ("square", "dots")),
+        (("heart", "solid"), ("heart", "stripes")),
+        (("plus", "checks"), ("plus", "dots")),
+    ),
+    (
+        (("disc", "stripes"), ("crescent", "stripes")),
+        (("ring", "dots"), ("square", "dots")),
+        (("triangle", "solid"), ("plus", "solid")),
+        (("star", "checks"), ("ring", "checks")),
+    ),
+    (
+        (("disc", "dots"), ("heart", "dots")),
+        (("triangle", "checks"), ("star", "checks")),
+        (("square", "solid"), ("plus", "solid")),
+        (("crescent", "stripes"), ("ring", "stripes")),
+    ),
 )
-"""The two shapes of every texture (column), by hue: a row for five neighbouring hues.
+"""The two (shape, texture) of every tint (column), by hue: a row for five neighbouring hues.
 
-Hue and texture alone leave a guess between two. Neighbouring hues have the same shapes: otherwise the shape
-would tell which of two hues is meant, and no image would be beyond a perfect learner.
+Hue and tint alone leave a guess between two, of which the texture tells a third, an unlike shape another and a like
+shape the last: what is learned early is worth most, and error falls with compute as on real images. Neighbouring hues
+have the same details: otherwise these would tell which of two hues is meant, and no image would be beyond a perfect
+learner.
 """
-_PAIR_ROWS = np.vectorize(list(SHAPES).index)(_UPSTREAM_SHAPE_PAIRS)
-UPSTREAM_CLASSES = len(UPSTREAM_HUES) * len(UPSTREAM_TEXTURES) * len(_UPSTREAM_SHAPE_PAIRS[0][0])
+_DETAIL_ROWS = np.array(
+    [[[(list(SHAPES).index(s), list(TEXTURES).index(t)) for s, t in pair] for pair in row] for row in _DETAILS]
+)
+UPSTREAM_CLASSES = len(UPSTREAM_HUES) * len(UPSTREAM_TINTS) * 2
 
 _SMALL = 0.42  # times the radius, in `position` and `count`: up to 0.15, which fits a third of the side
 _QUADRANT_OFFSET = (0.16, 0.32)  # from the middle lines: out of the other quadrants, and inside the image
@@ -34,16 +64,15 @@ _MAX_COUNT = 4
 _COUNT_JITTER = 0.015  # of the image side: what a cell leaves free beside an object of 0.15
 
 
-def upstream_factors(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of shape and of texture, and hue in turns, of upstream classes: every one equally often."""
-    num_hues = len(UPSTREAM_HUES)
-    hue, texture, which = np.unravel_index(labels, (num_hues, *_PAIR_ROWS.shape[1:]))
-    shape = _PAIR_ROWS[hue * len(_PAIR_ROWS) // num_hues, texture, which]
-    return shape, texture, np.take(UPSTREAM_HUES, hue)
+def upstream_factors(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of shape and of texture, hue and tint in turns, of upstream classes."""
+    hue, tint, which = np.unravel_index(labels, (len(UPSTREAM_HUES), *_DETAIL_ROWS.shape[1:3]))
+    shape, texture = _DETAIL_ROWS[hue * len(_DETAIL_ROWS) // len(UPSTREAM_HUES), tint, which].T
+    return shape, texture, np.take(UPSTREAM_HUES, hue), np.take(UPSTREAM_TINTS, tint)
 
 
 def _upstream(rng: np.random.Generator, difficulty: np.ndarray, labels: np.ndarray) -> list[Objects]:
-    shape, texture, hue = upstream_factors(labels)
+    shape, texture, hue, _ = upstream_factors(labels)
     labelled = labelled_object(rng, difficulty, shape=shape, texture=texture, hue=hue)
     return with_clutter(rng, difficulty, labelled)
 
@@ -91,10 +120,12 @@ class LabelledSet:
     hardest: float  # upper end of the difficulty
     layers: Callable[[np.random.Generator, np.ndarray, np.ndarray], list[Objects]]
     """(rng, difficulty, labels) -> objects, the last in front."""
+    tint: Callable[[np.ndarray], np.ndarray] | None = None
+    """labels -> hue of the background in turns; None: a faint one at random."""
 
 
 SETS = {
-    "procedural": LabelledSet(UPSTREAM_CLASSES, 1.0, _upstream),
+    "procedural": LabelledSet(UPSTREAM_CLASSES, 1.0, _upstream, tint=lambda labels: upstream_factors(labels)[3]),
     "shapes": LabelledSet(len(DOWNSTREAM_SHAPES), 0.5, _shapes),
     "textures": LabelledSet(len(DOWNSTREAM_TEXTURES), 0.3, _textures),
     "colours": LabelledSet(len(DOWNSTREAM_HUES), 1.0, _colours),
