@@ -6,16 +6,20 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator
 
 from .frontier import FrontierFit
 from .transfer import TransferFit
 
 __all__ = ["plot_frontier", "plot_transfer"]
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers below.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-_LAW_COLOUR = "#222222"
+# Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
+_STYLES = (
+    ("#0072B2", "o"), ("#D55E00", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#F0E442", "X"),
+)  # fmt: skip
+_FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
+_LAW_COLOUR, _TRANSFER_COLOUR = "#222222", "#009E73"
+_ERROR_TICKS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
@@ -38,11 +42,12 @@ def plot_frontier(
     grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
     band = front.predict(grid, level)
     fitted = grid <= front.x[front.selected].max()
-    ax.plot(grid[fitted], band.median[fitted], "-", color=_LAW_COLOUR, label=f"law {_formula(front.fit)}")
-    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_LAW_COLOUR)
+    law = front.fit.predict(grid)
+    ax.plot(grid[fitted], law[fitted], "-", color=_LAW_COLOUR, label=f"law {_formula(front.fit)}")
+    ax.plot(grid[~fitted], law[~fitted], "--", color=_LAW_COLOUR)
     ax.fill_between(grid, band.low, band.high, color=_LAW_COLOUR, alpha=0.15, lw=0, label=f"{level:.0%} band")
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
-    _decimal_ticks(ax, front.y)
+    _error_axis(ax, front.y)
     if front.params.get("c", 0.0) > ax.get_ylim()[0]:
         ax.axhline(
             front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {front.params['c']:.3g}"
@@ -72,11 +77,11 @@ def plot_transfer(
     grid = np.linspace(trans.upstream[hull].min(), 0.999, 300)
     band = trans.predict(grid, level)
     fitted = grid <= trans.upstream[hull].max()
-    ax.plot(grid[fitted], band.median[fitted], "-", color=_COLOURS[2], lw=2, label="Eq. 1")
-    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_COLOURS[2], lw=2)
-    ax.fill_between(grid, band.low, band.high, color=_COLOURS[2], alpha=0.18, lw=0, label=f"{level:.0%} band")
-    ax.axhline(trans.saturation, color=_COLOURS[2], lw=1, ls=":")
-    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": _COLOURS[2]}
+    ax.plot(grid[fitted], band.median[fitted], "-", color=_TRANSFER_COLOUR, lw=2, label="Eq. 1")
+    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_TRANSFER_COLOUR, lw=2)
+    ax.fill_between(grid, band.low, band.high, color=_TRANSFER_COLOUR, alpha=0.18, lw=0, label=f"{level:.0%} band")
+    ax.axhline(trans.saturation, color=_TRANSFER_COLOUR, lw=1, ls=":")
+    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": _TRANSFER_COLOUR}
     ax.annotate(f"saturation {trans.saturation:.2f}", (0, trans.saturation), **above)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
@@ -91,11 +96,14 @@ def _new_axes() -> Axes:
 
 
 def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
-    labels = np.asarray(["runs"] * len(x) if groups is None else groups)
-    for i, name in enumerate(sorted(set(labels.tolist()))):
+    labels = np.asarray(["runs"] * len(x) if groups is None else groups, dtype=str)
+    names = sorted(set(labels.tolist()))
+    others = [name for name in names if name not in _FAMILIES]
+    for name in names:
+        place = _FAMILIES.index(name) if name in _FAMILIES else len(_FAMILIES) + others.index(name)
+        colour, marker = _STYLES[place % len(_STYLES)]
         member = labels == name
-        colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
-        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=str(name))
+        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=name)
 
 
 def _formula(fit: Any) -> str:
@@ -103,12 +111,11 @@ def _formula(fit: Any) -> str:
     return "  ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _decimal_ticks(ax: Axes, y: np.ndarray) -> None:
-    """Errors as plain decimals, a few a decade."""
-    ticks = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-    low, high = y.min() * 0.75, min(y.max() * 1.15, 1.05) if y.max() <= 1 else y.max() * 1.15
-    ax.set_ylim(low, high)
+def _error_axis(ax: Axes, y: np.ndarray) -> None:
+    """Limits around the runs, and errors as plain decimals."""
+    top = y.max() * 1.15
+    ax.set_ylim(y.min() * 0.75, min(top, 1.05) if y.max() <= 1 else top)
     if y.max() <= 1:
-        inside = ticks[(ticks >= low) & (ticks <= high)]
-        ax.set_yticks(inside, [f"{tick:g}" for tick in inside])
+        ax.yaxis.set_major_locator(FixedLocator(_ERROR_TICKS))
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()

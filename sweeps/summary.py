@@ -139,11 +139,15 @@ def _frontier_figure(summary: Summary) -> Figure:
     fitted = [frontier for frontier in summary.frontiers if frontier.fit]
     figure = Figure(figsize=(5.2 * len(fitted), 4.4), layout="constrained")
     axes = figure.subplots(1, len(fitted), sharex=True, sharey=True, squeeze=False)[0]
+    limits = []
     for ax, frontier in zip(axes, fitted, strict=True):
         assert frontier.fit is not None
         plot_frontier(frontier.fit, groups=list(frontier.runs["model_family"]), level=_LEVEL, ax=ax)
+        limits.append(ax.get_ylim())
         ax.set_title(frontier.name)
         ax.label_outer()
+    lows, highs = zip(*limits, strict=True)
+    axes[0].set_ylim(min(lows), max(highs))
     return figure
 
 
@@ -158,8 +162,8 @@ def _transfer_figure(summary: Summary) -> Figure:
         label = f"{task.name} {task.num_shots}-shot"
         groups = list(task.runs["model_family"])
         plot_transfer(task.fit, groups=groups, level=_LEVEL, ax=ax, task=label, chance=task.chance)
-        if ax is not axes[0]:
-            ax.get_legend().remove()  # the same in every panel
+        ax.get_legend().remove()  # the same in every panel: one below them all
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
     for ax in axes[len(fitted) :]:
         ax.remove()
     return figure
@@ -214,27 +218,28 @@ def _one_frontier(frontier: Frontier) -> list[str]:
     return [
         f"  {frontier.name}: {law}",
         f"      {fit.selected.size} points over {decades:.2f} decades, error {error.max():.3f} to {error.min():.3f}"
-        f"{_misfit(frontier)}",
-        f"      {_irreducible_sentence(fit)}",
+        f"; off the law by {fit.fit.residual_std:.1%}, of which luck of the test images {_luck(frontier):.1%}",
+        f"      {_irreducible_sentence(frontier)}",
     ]
 
 
-def _misfit(frontier: Frontier) -> str:
-    """How far the points lie from the law, where that is more than the luck of the evaluation images."""
+def _luck(frontier: Frontier) -> float:
+    """Relative error of a frontier's points that the number of test images alone makes; 0 where it is not known."""
     assert frontier.fit is not None
     runs = frontier.runs.iloc[frontier.fit.selected]
-    if "upstream_num_eval" not in runs or frontier.fit.fit.x.size <= frontier.fit.fit.num_free:
-        return ""
+    if "upstream_num_eval" not in runs:
+        return 0.0
     error = runs["upstream_error"]
-    luck = float(np.sqrt(((1 - error) / error / runs["upstream_num_eval"]).mean()))
-    spread = frontier.fit.fit.residual_std
-    verdict = "; the law does NOT fit" if spread > _MISFIT * luck else ""
-    return f"; off the law by {spread:.1%}, of which luck of the test images {luck:.1%}{verdict}"
+    return float(np.sqrt(((1 - error) / error / runs["upstream_num_eval"]).mean()))
 
 
-def _irreducible_sentence(front: FrontierFit) -> str:
+def _irreducible_sentence(frontier: Frontier) -> str:
+    front = frontier.fit
+    assert front is not None
     low, high = front.interval("c", _LEVEL)
     smallest = float(front.y.min())
+    if 0 < _MISFIT * _luck(frontier) < front.fit.residual_std:
+        return "the law does NOT fit these points: neither c nor its interval is to be read"
     if low > _NEAR_ZERO * smallest:
         return f"c is told from 0; the smallest error seen is {smallest:.3f}"
     if high < _NEAR_SMALLEST * smallest:

@@ -126,8 +126,8 @@ class LabelledSet:
 
 SETS = {
     "procedural": LabelledSet(UPSTREAM_CLASSES, 1.0, _upstream, tint=lambda labels: upstream_factors(labels)[3]),
-    "shapes": LabelledSet(len(DOWNSTREAM_SHAPES), 0.5, _shapes),
-    "textures": LabelledSet(len(DOWNSTREAM_TEXTURES), 0.3, _textures),
+    "shapes": LabelledSet(len(DOWNSTREAM_SHAPES), 0.2, _shapes),
+    "textures": LabelledSet(len(DOWNSTREAM_TEXTURES), 0.2, _textures),
     "colours": LabelledSet(len(DOWNSTREAM_HUES), 1.0, _colours),
     "position": LabelledSet(4, 0.5, _position),
     "count": LabelledSet(_MAX_COUNT, 0.5, _count),
