@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-slow lint clean
+.PHONY: run test test-slow bench lint clean
 
 # Each stamp holds one level of installed extras; it is renewed when pyproject.toml changes.
 .venv/.sweeps: pyproject.toml
@@ -23,6 +23,9 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
+
+bench: .venv/.dev
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

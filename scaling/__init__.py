@@ -4,7 +4,7 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .bootstrap import BootstrapFit, bootstrap_fit
 from .errors import FitError, FitWarning
@@ -14,8 +14,11 @@ from .hulls import convex_hull, pareto_frontier
 from .laws import LAWS, Law
 from .objectives import OBJECTIVES
 from .prediction import Prediction
-from .records import read_evals, read_measurements, read_records, validate_records, write_records
 from .transfer import TransferFit, fit_transfer
+
+if TYPE_CHECKING:
+    from . import plots
+    from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
     "LAWS",
@@ -34,6 +37,7 @@ __all__ = [
     "fit_law",
     "fit_transfer",
     "pareto_frontier",
+    "plots",
     "read_evals",
     "read_measurements",
     "read_records",
@@ -42,8 +46,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """`scaling.plots` on first use: matplotlib would double the time of the import."""
+def __getattr__(name: str) -> Any:
+    """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
     if name == "plots":
         return import_module(".plots", __name__)
+    if name in __all__:
+        return getattr(import_module(".records", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
