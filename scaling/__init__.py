@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .bootstrap import BootstrapFit, bootstrap_fit
 from .errors import FitError, FitWarning
-from .fit import Fit, fit_law
+from .fit import Fit
+from .fitting import fit_law
 from .frontier import FrontierFit, fit_frontier
 from .hulls import convex_hull, pareto_frontier
 from .laws import LAWS, Law

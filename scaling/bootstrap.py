@@ -25,7 +25,7 @@ class BootstrapFit:
         fit: the fit to all points.
         theta: parameters of each draw in scaled units, shape (num_draws, num_params).
         residual_draws: a residual for each draw, for prediction intervals, shape (num_draws,).
-        num_failed: draws that had no fit (too few distinct points) and are left out.
+        num_failed: draws that have no fit (too few distinct points, or no minimum) and are left out.
     """
 
     fit: Fit
@@ -64,6 +64,11 @@ class BootstrapFit:
     def _add_residuals(self, draws: np.ndarray) -> np.ndarray:
         residuals = self.residual_draws[:, None]
         return draws * np.exp(residuals) if self.fit.objective.log else draws + residuals * self.fit.y_unit
+
+    def interval_lines(self, level: float) -> list[str]:
+        """An interval for each parameter, a line each, for summaries."""
+        ends = {name: self.interval(name, level) for name in self.params}
+        return [f"  {name:>6}: {level:.0%} interval {low:.4g} to {high:.4g}" for name, (low, high) in ends.items()]
 
     @staticmethod
     def quantiles(draws: np.ndarray, level: float) -> np.ndarray:
@@ -136,7 +141,9 @@ def solve_draws(
         weights: shape (num_draws, n); 0 leaves a point out.
         scale: residual scale of each point, that of points without a `y_std` unless given.
     """
-    enough = _count_distinct(weights > 0, x) >= fit.num_free
+    # Not `fit.num_free`: a bound that binds there may not in a draw.
+    num_fitted = np.count_nonzero(fit.problem.lower < fit.problem.upper)
+    enough = _count_distinct(weights > 0, x) >= num_fitted
     y = y[enough] if y.ndim == 2 else y
     scale = np.full(x.size, residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
     problem = replace(fit.problem, x=x, y=y, weights=weights[enough].astype(float), residual_scale=scale)

@@ -19,12 +19,14 @@ class FitWarning(UserWarning):
         "ridge": "the exponent is so small that the power law is a logarithm over these data",
         "few_points": "the fit has no degree of freedom left to estimate an error from",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
-        "right_of_best": "points beyond the best downstream accuracy were dropped",
-        "failed_draws": "some bootstrap draws could not be fitted",
+        "failed_draws": "many bootstrap draws have no fit and are left out",
     }
 
     def __init__(self, kind: str, message: str):
         if kind not in self.KINDS:
             raise ValueError(f"kind of a FitWarning is one of {sorted(self.KINDS)}, got {kind!r}")
-        super().__init__(message)
+        super().__init__(kind, message)
         self.kind = kind
+
+    def __str__(self) -> str:
+        return self.args[1]

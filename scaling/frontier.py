@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, case_weights, solve_draws
-from .fit import Fit, fit_law
+from .fit import Fit
+from .fitting import fit_law
+from .hulls import check_points
 from .laws import Law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
@@ -50,22 +52,21 @@ class FrontierFit:
     @overload
     def predict(self, x: ArrayLike, level: float) -> Prediction: ...
     def predict(self, x: ArrayLike, level: float | None = None) -> np.ndarray | Prediction:
-        """The frontier at x: an ndarray, or with a `level` a `Prediction`. Bands of fractions stay in [0, 1]."""
+        """The frontier at x: an ndarray, or with a `level` a `Prediction`.
+
+        Where every y is at most 1, they are taken for fractions, and so is what is predicted: it is cut at 1.
+        """
+        limit = 1.0 if self.y.max() <= 1 else np.inf
         if level is None:
-            return self.fit.predict(x)
+            return np.minimum(self.fit.predict(x), limit)
         band = self.bootstrap.predict(x, level)
-        if self.y.max() > 1:
-            return band
-        clipped = (np.clip(value, 0, 1) for value in (band.median, band.low, band.high))
-        return replace(band, **dict(zip(("median", "low", "high"), clipped, strict=True)))
+        ends = {name: np.minimum(getattr(band, name), limit) for name in ("median", "low", "high")}
+        return replace(band, **ends)
 
     def summary(self, level: float = 0.95) -> str:
         """The fit, and an interval for each parameter."""
-        lines = [f"{self.selection} of {self.x.size} runs: {self.selected.size} points", self.fit.summary()]
-        for name in self.fit.law.params:
-            low, high = self.interval(name, level)
-            lines.append(f"  {name:>6}: {level:.0%} interval {low:.4g} to {high:.4g}")
-        return "\n".join(lines)
+        head = f"{self.selection} of {self.x.size} runs: {self.selected.size} points"
+        return "\n".join([head, self.fit.summary(), *self.bootstrap.interval_lines(level)])
 
 
 def fit_frontier(
@@ -108,7 +109,7 @@ def fit_frontier(
     """
     check_selection(selection)
     rng = rng or np.random.default_rng(0)
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = check_points(x, y)
     selected = select(x, y, selection, tolerance)
     fit = fit_law(law, x[selected], y[selected], objective=objective)
     counts = case_weights(x.size, num_draws, rng, groups)

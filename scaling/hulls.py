@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["convex_hull", "pareto_frontier"]
+__all__ = ["check_points", "convex_hull", "pareto_frontier"]
 
 _BLOCKS = 1024  # blocks of sorted points whose extremes make the inner hull that discards most points
 
@@ -26,7 +26,7 @@ def pareto_frontier(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     >>> pareto_frontier([1, 2, 2, 4, 8], [0.5, 0.4, 0.4, 0.3, 0.35])
     array([0, 1, 3])
     """
-    x, y = _points(x, y)
+    x, y = check_points(x, y)
     order = np.lexsort((y, x))
     sorted_y = y[order]
     best_before = np.concatenate([[np.inf], np.minimum.accumulate(sorted_y)[:-1]]) if y.size else sorted_y
@@ -59,7 +59,7 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
         raise ValueError(f"side must be 'upper' or 'lower', got {side!r}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
-    x, y = _points(x, y)
+    x, y = check_points(x, y)
     if x.size == 0:
         return np.empty(0, dtype=np.int64)
     height = y if side == "upper" else -y
@@ -70,7 +70,8 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
     return near[np.lexsort((-height[near], x[near]))]
 
 
-def _points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def check_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 arrays of one shape (n,), or an error that names the rows that are not finite."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")

@@ -5,6 +5,7 @@ To add a law, write its functions and add one row to `LAWS`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,14 @@ class Law:
 
     Attributes:
         name, formula, source: what it is and where it comes from.
-        params: names of the parameters, in order; the amplitude comes first.
+        params: names of the parameters, in order: amplitude, exponent, offset where there is one.
         lower, upper: bounds of each parameter.
         value: f(params, x).
         jacobian: df/dparams, shape (..., n, num_params).
         inverse: x at which the law takes the value y; inf where it never does.
         in_units: params of the law in x * x_unit and y * y_unit, given those in x and y.
-        basis: f = basis @ linear params, given the others: (values of the others (g, q), x) -> (g, n, num_linear).
-        scan: values of the nonlinear params worth trying on x, shape (g, q).
+        basis: what the amplitude is multiplied by, at values (g,) of the exponent: (g, n).
+        scan: values of the exponent worth trying on x, shape (g,).
         increasing: whether y grows with x.
     """
 
@@ -38,7 +39,6 @@ class Law:
     params: tuple[str, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
-    linear: tuple[str, ...]
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
     jacobian: Callable[[np.ndarray, np.ndarray], np.ndarray]
     inverse: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -49,8 +49,17 @@ class Law:
 
     @property
     def exponent(self) -> str:
-        """Name of the exponent, the second parameter of every law here."""
+        """Name of the exponent."""
         return self.params[1]
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether a constant is added."""
+        return len(self.params) == 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A law is its name: so a fit can be pickled and copied."""
+        return find_law, (self.name,)
 
 
 def find_law(law: str | Law) -> Law:
@@ -88,28 +97,27 @@ def _power_law(
         return np.stack([*columns, np.ones_like(power)] if offset else columns, axis=-1)
 
     def inverse(theta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        above = (y - theta[..., 2:3] if offset else np.asarray(y, dtype=float)) / theta[..., 0:1]
+        never = 0.0 if sign > 0 else np.inf
         with np.errstate(all="ignore"):
+            above = (y - theta[..., 2:3] if offset else np.asarray(y, dtype=float)) / theta[..., 0:1]
             x = np.exp(np.log(above) / (sign * theta[..., 1:2]))
-        return np.where(above > 0, x, 0.0 if sign > 0 else np.inf)
+        return np.where((above > 0) & ~np.isnan(x), x, never)
 
     def in_units(theta: np.ndarray, x_unit: float, y_unit: float) -> np.ndarray:
         amplitude = theta[..., 0] * y_unit * np.exp(-sign * theta[..., 1] * np.log(x_unit))
         rest = [theta[..., 2] * y_unit] if offset else []
         return np.stack([amplitude, theta[..., 1], *rest], axis=-1)
 
-    def basis(nonlinear: np.ndarray, x: np.ndarray) -> np.ndarray:
-        power = np.exp(sign * nonlinear[:, :1] * np.log(x))
-        return np.stack([power, np.ones_like(power)] if offset else [power], axis=-1)
+    def basis(exponent: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.exp(sign * exponent[:, None] * np.log(x))
 
     def scan(x: np.ndarray) -> np.ndarray:
-        return (_SCANNED_EXPONENTS / np.ptp(np.log(x)))[:, None]
+        return _SCANNED_EXPONENTS / np.ptp(np.log(x))
 
     return Law(
         name, formula, source, params,
         lower=(0.0,) * len(params),
         upper=(np.inf, np.inf, upper_offset)[: len(params)],
-        linear=(params[0], *params[2:]),
         value=value, jacobian=jacobian, inverse=inverse, in_units=in_units, basis=basis, scan=scan,
         increasing=sign > 0,
     )  # fmt: skip

@@ -11,7 +11,7 @@ LOG_HUBER_DELTA = 1e-3  # Hoffmann et al. 2022 (arXiv 2203.15556), approach 3: H
 
 @dataclass(frozen=True)
 class Objective:
-    """Sum over points of rho(residual), with residual y - f(x) or log y - log f(x).
+    """Sum over points of rho(residual), with residual f(x) - y or log f(x) - log y.
 
     rho(r) = r^2 / 2, and with a `delta` delta (|r| - delta / 2) beyond |r| = delta (Huber 1964).
     """

@@ -1,8 +1,8 @@
 """Minimise an objective over a law's parameters: every start and every bootstrap draw in one vectorised batch.
 
 The problem is posed in units that make it well scaled (x over its geometric mean, y over its own), so a change of
-the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of the
-nonlinear ones (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
+the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of
+exponents (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
 """
 
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ _NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: s
 _LAST_DECREASE = 1e-24
 _MAX_NEAR_STEPS = 8  # each gains a digit at least
 _ROUNDING = 2e-15  # residuals of data that lie on the law, relative to y
+_SINGULAR = 1e-15  # added to a diagonal of ones: below it a direction is rounding
 _START_DAMPING = 1e-3
 _MAX_DAMPING = 1e12  # no step, however short, lowers the objective: it is at its minimum to rounding
 
@@ -52,7 +53,7 @@ class Problem:
         return replace(self, y=y, weights=self.weights[index])
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """Residuals over their scale, shape (batch, n)."""
+        """f(x) - y, or of their logarithms, over its scale, shape (batch, n)."""
         fitted = self.law.value(theta, self.x)
         if not self.objective.log:
             return (fitted - self.y) / self.residual_scale
@@ -85,19 +86,18 @@ class Solution:
 
 
 def scan(problem: Problem, num_starts: int) -> np.ndarray:
-    """Starts for `polish`: the best local minima along the grid of nonlinear parameters, shape (batch, num_starts, p).
+    """Starts for `polish`: the best local minima along a grid of exponents, shape (batch, num_starts, num_params).
 
-    The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
+    Amplitude and offset are those that minimise the weighted squares of y - f, relative to y for a log objective.
     """
-    law, x = problem.law, problem.x
-    grid = _within(problem, law.scan(x))
-    basis = law.basis(grid, x)
+    exponents = np.unique(np.clip(problem.law.scan(problem.x), problem.lower[1], problem.upper[1]))
     y = np.broadcast_to(problem.y, problem.weights.shape)
     scale = problem.residual_scale * (y if problem.objective.log else 1.0)
     weights = problem.weights / scale**2
-    linear, squares = _linear_parameters(problem, basis, y, weights)
-    theta = _assemble(law, grid, linear)
-    order = np.argsort(_local_minima_first(squares), axis=1)[:, :num_starts]
+    with np.errstate(all="ignore"):  # where a power over- or underflows there is no start
+        theta, squares = _best_linear(problem, exponents, y, weights)
+    squares = np.where(np.isfinite(squares), squares, np.inf)
+    order = np.argsort(_local_minima_first(squares), axis=1, kind="stable")[:, :num_starts]
     return np.take_along_axis(theta, order[..., None], axis=1)
 
 
@@ -137,50 +137,34 @@ def polish(problem: Problem, theta: np.ndarray) -> Solution:
 # Scan ---------------------------------------------------------------------------------------------------------
 
 
-def _within(problem: Problem, grid: np.ndarray) -> np.ndarray:
-    """The grid clipped to the bounds of the nonlinear parameters, without repeats."""
-    nonlinear = [i for i, name in enumerate(problem.law.params) if name not in problem.law.linear]
-    return np.unique(np.clip(grid, problem.lower[nonlinear], problem.upper[nonlinear]), axis=0)
-
-
-def _linear_parameters(
-    problem: Problem, basis: np.ndarray, y: np.ndarray, weights: np.ndarray
+def _best_linear(
+    problem: Problem, exponents: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Amplitude (and offset) at each grid point, shape (batch, g, num_linear), and the weighted squares (batch, g)."""
-    power = basis[..., 0].T  # (n, g)
+    """Parameters (batch, g, num_params) with the best amplitude and offset for each exponent, and their squares."""
+    lower, upper = problem.lower, problem.upper
+    power = problem.law.basis(exponents, problem.x).T  # (n, g)
     power_power, power_y = weights @ power**2, (weights * y) @ power
-    total_y2 = np.sum(weights * y * y, axis=1, keepdims=True)
-    linear = [i for i, name in enumerate(problem.law.params) if name in problem.law.linear]
-    lower, upper = problem.lower[linear], problem.upper[linear]
-    if basis.shape[-1] == 1:
-        amplitude = np.clip(power_y / power_power, lower[0], upper[0])
-        squares = total_y2 - 2 * amplitude * power_y + amplitude**2 * power_power
-        return amplitude[..., None], squares
     total, total_power = weights.sum(axis=1, keepdims=True), weights @ power
-    total_y = np.sum(weights * y, axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    total_y, total_y2 = (np.sum(weights * y**k, axis=1, keepdims=True) for k in (1, 2))
+    offset = np.zeros_like(power_y)
+    if problem.law.has_offset:
         offset = (power_power * total_y - total_power * power_y) / (total * power_power - total_power**2)
-    offset = np.clip(np.nan_to_num(offset), lower[1], upper[1])
+        offset = np.clip(np.nan_to_num(offset), lower[2], upper[2])
     amplitude = np.clip((power_y - offset * total_power) / power_power, lower[0], upper[0])
     squares = (
         total_y2 + amplitude**2 * power_power + offset**2 * total
         - 2 * (amplitude * power_y + offset * total_y - amplitude * offset * total_power)
     )  # fmt: skip
-    return np.stack([amplitude, offset], axis=-1), squares
-
-
-def _assemble(law: Law, grid: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    theta = np.empty((*linear.shape[:2], len(law.params)))
-    theta[..., [i for i, name in enumerate(law.params) if name in law.linear]] = linear
-    theta[..., [i for i, name in enumerate(law.params) if name not in law.linear]] = grid
-    return theta
+    theta = [amplitude, np.broadcast_to(exponents, amplitude.shape), offset]
+    return np.stack(theta[: len(lower)], axis=-1), squares
 
 
 def _local_minima_first(squares: np.ndarray) -> np.ndarray:
     """Sort keys along the grid: local minima by their squares, then the rest."""
     padded = np.pad(squares, ((0, 0), (1, 1)), constant_values=np.inf)
     is_minimum = (squares <= padded[:, :-2]) & (squares <= padded[:, 2:])
-    return np.where(is_minimum, squares, squares + squares.max(axis=1, keepdims=True) + 1.0)
+    worst = np.max(squares, axis=1, keepdims=True, where=np.isfinite(squares), initial=0.0)
+    return np.where(is_minimum, squares, squares + worst + 1.0)
 
 
 # Polish -------------------------------------------------------------------------------------------------------
@@ -215,7 +199,7 @@ def _solve_free(
     both = free[:, :, None] & free[:, None, :]
     scaled = np.where(both, hessian * scale[:, :, None] * scale[:, None, :], identity)
     # A singular direction moves by its gradient, at the scale of the diagonal.
-    scaled = scaled + 1e-15 * identity
+    scaled = scaled + _SINGULAR * identity
     pull = np.where(free, gradient * scale, 0.0)
     move = -np.linalg.solve(scaled, pull[..., None])[..., 0]
     return move * scale, -np.sum(move * pull, axis=1) / 2

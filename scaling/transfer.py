@@ -2,14 +2,15 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, case_weights, solve_draws
 from .errors import FitError, FitWarning
-from .fit import Fit, fit_law
+from .fit import Fit
+from .fitting import fit_law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
 
@@ -50,15 +51,20 @@ class TransferFit:
     @property
     def saturation(self) -> float:
         """Downstream accuracy of a model with no upstream error but the Bayes error: 1 - e_ir where that is 0."""
-        k, alpha, e_ir = self.params.values()
-        return 1 - (k * self.upstream_bayes_error**alpha + e_ir)
+        return float(self._at_bayes_error(*self.params.values()))
 
     def saturation_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Percentile interval of the saturation value."""
-        k, alpha, e_ir = self.bootstrap.params.values()
-        draws = 1 - (k * self.upstream_bayes_error**alpha + e_ir)
+        draws = self._at_bayes_error(*self.bootstrap.params.values())
         low, high = np.clip(self.bootstrap.quantiles(draws, level), 0, 1)
         return float(low), float(high)
+
+    def _at_bayes_error(self, k: Any, alpha: Any, e_ir: Any) -> Any:
+        return 1 - (k * self.upstream_bayes_error**alpha + e_ir)
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Interval of k, alpha or e_ir, the choice of the hull included."""
+        return self.bootstrap.interval(name, level)
 
     @overload
     def predict(self, upstream_accuracy: ArrayLike, level: None = None) -> np.ndarray: ...
@@ -82,16 +88,12 @@ class TransferFit:
     def summary(self, level: float = 0.95) -> str:
         """Parameters and saturation with intervals, and what was left out."""
         low, high = self.saturation_interval(level)
-        lines = [
+        head = (
             f"{self.selection} of {self.upstream.size} models: {self.selected.size} points,"
-            f" {self.num_right_of_best} right of the best dropped",
-            self.fit.summary(),
-        ]
-        for name in self.params:
-            lines.append(
-                "  {:>6}: {:.0%} interval {:.4g} to {:.4g}".format(name, level, *self.bootstrap.interval(name, level))
-            )
-        return "\n".join([*lines, f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"])
+            f" {self.num_right_of_best} right of the best dropped"
+        )
+        tail = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
+        return "\n".join([head, self.fit.summary(), *self.bootstrap.interval_lines(level), tail])
 
 
 def fit_transfer(
@@ -145,6 +147,8 @@ def fit_transfer(
     check_selection(selection)
     if hull_points not in HULL_POINTS:
         raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
+    if selection != "convex_hull" and hull_points != "vertices":
+        raise ValueError(f"hull_points={hull_points!r} goes with selection='convex_hull', got {selection!r}")
     rng = rng or np.random.default_rng(0)
     upstream = _fractions("upstream_accuracy", upstream_accuracy)
     downstream = _fractions("downstream_accuracy", downstream_accuracy)

@@ -140,7 +140,10 @@ class DownstreamConfig(Section):
 
 
 class RunConfig(Section):
-    """One run: a model, a subset, a number of steps, a recipe, a seed."""
+    """One run: a model, a subset, a number of steps, a recipe, a seed.
+
+    `precision` "auto" is bfloat16 on a GPU and float32 elsewhere; a record says which it was.
+    """
 
     upstream: UpstreamConfig
     model: ModelConfig
@@ -169,6 +172,16 @@ class RunConfig(Section):
 
     def _identity(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude={"upstream": {"folder"}})
+
+    @property
+    def image_size(self) -> int:
+        """Side of the upstream images, to which downstream ones are resized."""
+        return find_dataset(self.upstream.dataset).image_size
+
+    @property
+    def num_classes(self) -> int:
+        """Classes of the upstream set."""
+        return find_dataset(self.upstream.dataset).num_classes
 
     @property
     def branch_step(self) -> int:

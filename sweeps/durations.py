@@ -1,5 +1,6 @@
 """Durations that carry their unit: "30 steps", "2 epochs", "1000 examples", "20%"; a bare number is steps."""
 
+import math
 import re
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ def parse_duration(value: object, unit: str = "steps") -> Duration:
     160
     """
     match = _PATTERN.match(str(value)) if not isinstance(value, bool) else None
-    if match is None:
+    if match is None or not math.isfinite(float(match.group(1))):
         raise ValueError(f"must be a number with a unit of {UNITS}, such as '30 steps' or '20%', got {value!r}")
     found = (match.group(2) or unit).lower()
     return Duration(float(match.group(1)), found if found == "%" else found.rstrip("s") + "s")

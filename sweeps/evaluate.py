@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .config import DownstreamConfig
-from .data import find_dataset
+from .data.datasets import find_dataset
 from .data.images import Images, load_images, normalise
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 

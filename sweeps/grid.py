@@ -7,7 +7,7 @@ from .config import EvaluateConfig, ModelConfig, RunConfig, ScheduleConfig, Upst
 from .data.datasets import find_dataset
 from .durations import Duration
 from .recipes import find_recipe
-from .schedules import may_branch
+from .schedules import may_branch as schedule_may_branch
 from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
 
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
@@ -15,18 +15,19 @@ __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
 
 @dataclass(frozen=True)
 class Trunk:
-    """Runs that share their steps before the cooldown, shortest first; one run alone is a trunk of one."""
+    """Runs that share their steps before the cooldown, shortest first; a run that cannot share is one of its own."""
 
     configs: tuple[RunConfig, ...]
 
     @property
     def trunk_id(self) -> str:
-        """Of a run alone the run id."""
-        return self.configs[0].trunk_id if self.is_shared else self.configs[0].run_id
+        """Of a run that cannot share its steps the run id."""
+        return self.configs[0].trunk_id if self.may_branch else self.configs[0].run_id
 
     @property
-    def is_shared(self) -> bool:
-        return may_branch(self.configs[0].schedule.kind)
+    def may_branch(self) -> bool:
+        """Whether its schedule lets runs of several lengths share their steps."""
+        return schedule_may_branch(self.configs[0].schedule.kind)
 
     @property
     def num_steps(self) -> int:
@@ -69,7 +70,7 @@ def make_plan(spec: SweepSpec) -> Plan:
     unique = {config.run_id: config for config in configs}
     trunks: dict[str, list[RunConfig]] = {}
     for run_id, config in unique.items():
-        trunks.setdefault(config.trunk_id if may_branch(config.schedule.kind) else run_id, []).append(config)
+        trunks.setdefault(config.trunk_id if schedule_may_branch(config.schedule.kind) else run_id, []).append(config)
     grouped = tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in trunks.values())
     return Plan(spec.name, spec.order, grouped, len(configs) - len(unique))
 

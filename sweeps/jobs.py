@@ -2,7 +2,6 @@
 
 import json
 import platform
-import resource
 import socket
 import subprocess
 import time
@@ -18,7 +17,6 @@ import torch
 from scaling.records import write_records
 
 from .config import RunConfig
-from .data.datasets import find_dataset
 from .grid import Trunk
 from .models import shape_columns
 from .models.cost import FLOPS_RULE, TRAINING_FLOPS, ModelCost, count_cost
@@ -28,6 +26,7 @@ from .train import FinishedRun, load_training_data, train_trunk
 __all__ = ["run_trunk", "write_failure"]
 
 _REPORT_SECONDS = 0.25
+_MAX_FAILURE = 500  # characters of a failure's one line
 
 
 def run_trunk(
@@ -45,7 +44,9 @@ def run_trunk(
         config = trunk.configs[0]
         torch.set_num_threads(config.threads)
         target = torch.device(device)
-        cost = count_cost(config.model, _image_size(config), _num_classes(config))
+        if target.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(target)
+        cost = count_cost(config.model, config.image_size, config.num_classes)
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
         for finished in train_trunk(trunk.configs, data, paths, target, _throttled(on_step)):
@@ -87,12 +88,14 @@ def _write_finished(
     finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
 ) -> str:
     config = finished.config
-    shared = trunk.is_shared  # by its schedule, not by which of its runs are left to train: a record depends on neither
+    shared = (
+        trunk.may_branch
+    )  # by its schedule, not by which of its runs are left to train: a record depends on neither
     common = {
         **_config_columns(config, name),
-        **shape_columns(config.model, _image_size(config)),
+        **shape_columns(config.model, config.image_size),
         **vars(cost),
-        **_provenance(device, config),
+        **_provenance(device),
         "flops_rule": FLOPS_RULE,
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
@@ -124,8 +127,8 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "source": f"sweep:{name}",
         "upstream_dataset": config.upstream.dataset,
         "eval_split": "test",
-        "num_classes": _num_classes(config),
-        "image_size": _image_size(config),
+        "num_classes": config.num_classes,
+        "image_size": config.image_size,
         "train_examples": config.train_examples,
         "model_family": config.model.family,
         "model_variant": config.model.variant,
@@ -149,14 +152,13 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
     }
 
 
-def _provenance(device: str, config: RunConfig) -> dict[str, Any]:
+def _provenance(device: str) -> dict[str, Any]:
     on_gpu = device.startswith("cuda")
-    peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
         "device": torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine(),
         "host": socket.gethostname(),
         "num_micro_batches": 1,
-        "peak_memory_bytes": peak,
+        "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
         "torch_version": torch.__version__,
         "git_commit": _git_commit(),
     }
@@ -164,20 +166,15 @@ def _provenance(device: str, config: RunConfig) -> dict[str, Any]:
 
 @cache
 def _git_commit() -> str | None:
-    """The commit of this code, or None where it is not in a git checkout."""
-    answer = subprocess.run(
-        ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return answer.stdout.strip() or None
-
-
-def _image_size(config: RunConfig) -> int:
-    return find_dataset(config.upstream.dataset).image_size
-
-
-def _num_classes(config: RunConfig) -> int:
-    return find_dataset(config.upstream.dataset).num_classes
+    """The commit of this code, or None where it does not lie in a checkout of its own."""
+    root = Path(__file__).parents[1]
+    command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "HEAD"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer[1] if Path(answer[0]).resolve() == root.resolve() else None
 
 
 def _one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MAX_FAILURE]

@@ -2,11 +2,13 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "write_json", "write_text"]
+__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "write_json", "write_text", "written_whole"]
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,24 @@ class SweepPaths:
         return self.folder / f"{name}.png"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, creating its folder."""
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Gives a temporary file to write, which then takes the place of `path`: no reader sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text)
-    os.replace(temporary, path)
+    try:
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, creating its folder."""
+    with written_whole(path) as temporary:
+        temporary.write_text(text)
 
 
 def write_json(path: Path, value: Any) -> None:

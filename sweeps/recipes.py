@@ -41,6 +41,6 @@ def find_recipe(name: str) -> Recipe:
     Raises:
         ValueError: no recipe has that name.
     """
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:
         raise ValueError(f"recipe must be one of {sorted(RECIPES)}, got {name!r}")
     return RECIPES[name]

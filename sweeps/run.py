@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,14 +84,17 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
     for trunk in trunks:
         config = trunk.configs[0]
         if config.model not in flops:
-            flops[config.model] = count_cost(config.model, *_data_shape(config)).flops_per_image
+            flops[config.model] = count_cost(config.model, config.image_size, config.num_classes).flops_per_image
     trunks = sorted(
         trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
     )
     engine = LocalEngine(devices or _default_devices(plan))
     jobs = [(trunk, paths, plan.name) for trunk in trunks]
-    with SweepProgress(trunks, flops, num_slots=engine.num_slots) as progress:
-        for event in engine.run(run_trunk, jobs):
+    with (
+        SweepProgress(trunks, flops, num_slots=engine.num_slots) as progress,
+        closing(engine.run(run_trunk, jobs)) as events,
+    ):
+        for event in events:
             progress.update(event)
             if event.kind == "died":
                 for config in trunks[event.job].configs:
@@ -105,14 +108,9 @@ def _default_devices(plan: Plan) -> list[str]:
     if torch.cuda.is_available():
         return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     threads = max(config.threads for config in plan.configs)
-    return ["cpu"] * max(1, len(os.sched_getaffinity(0)) // threads)
-
-
-def _data_shape(config: RunConfig) -> tuple[int, int]:
-    from .data.datasets import find_dataset
-
-    dataset = find_dataset(config.upstream.dataset)
-    return dataset.image_size, dataset.num_classes
+    # Where it can be told, the cores that this process may use, not those that the machine has.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ["cpu"] * max(1, cores // threads)
 
 
 def _status(config: RunConfig, paths: SweepPaths) -> str | None:
@@ -126,7 +124,7 @@ def _last_row(config: RunConfig, paths: SweepPaths) -> dict[str, str] | None:
         table = pq.ParquetFile(paths.run(config.run_id).records).read(columns=["status", "failure"])
     except (OSError, ValueError):
         return None
-    return table.to_pylist()[-1]
+    return table.to_pylist()[-1] if table.num_rows else None
 
 
 @contextmanager

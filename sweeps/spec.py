@@ -67,8 +67,9 @@ def parse_spec(raw: Any) -> SweepSpec:
     """
     if not isinstance(raw, Mapping):
         raise SpecError(f"a spec is a mapping of fields, got {type(raw).__name__}")
-    if not isinstance(raw.get("name"), str) or not raw["name"] or set(raw["name"]) & set("/\\\0"):
-        raise SpecError(f"name: must be a text that can name a folder, got {raw.get('name')!r}")
+    name = raw.get("name")
+    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\\0"):
+        raise SpecError(f"name: must be a text that can name a folder, got {name!r}")
     order = raw.get("order", "cheapest_first")
     if order not in ("cheapest_first", "largest_first"):
         raise SpecError(f"order: must be 'cheapest_first' or 'largest_first', got {order!r}")
@@ -83,7 +84,7 @@ def parse_spec(raw: Any) -> SweepSpec:
         shown = list(errors)[:_MAX_SHOWN_ERRORS]
         more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
         raise SpecError("\n".join(shown + more))
-    return SweepSpec(raw["name"], order, tuple(cells))
+    return SweepSpec(name, order, tuple(cells))
 
 
 # Fields of one cell -------------------------------------------------------------------------------------------
@@ -96,8 +97,15 @@ def _amount(value: Any) -> Duration:
     return duration
 
 
+def _num_steps(value: Any) -> Duration | None:
+    duration = None if value is None else parse_duration(value)
+    if duration and duration.unit != "steps":
+        raise ValueError("must be a number of steps; epochs and examples have fields of their own")
+    return duration
+
+
 def _kind(value: Any) -> Any:
-    if value not in SCHEDULES:
+    if not isinstance(value, str) or value not in SCHEDULES:
         raise ValueError(f"must be one of {sorted(SCHEDULES)}")
     return value
 
@@ -139,7 +147,7 @@ class CellSpec(Section):
     upstream: UpstreamSpec
     model: ModelSpec
     train_examples: Amount = Duration(100, "%")
-    steps: Length | None = None
+    steps: Annotated[Any, BeforeValidator(_num_steps)] = None
     epochs: float | None = Field(default=None, gt=0)
     examples: float | None = Field(default=None, gt=0)
     recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))

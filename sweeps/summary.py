@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from scaling import FitError, FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
+from scaling import FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
 from scaling.plots import plot_frontier, plot_transfer
 
 from .data.datasets import DATASETS
@@ -88,7 +88,8 @@ def summarise(folder: Path, name: str) -> Summary:
     is_finished = runs["status"].eq("ok") & runs["cooled_down"].eq(True)
     finished = runs[is_finished].reset_index(drop=True)
     chance = 1 - 1 / finished["num_classes"]
-    learned = finished[finished["upstream_error"] <= _NEAR_CHANCE * chance].reset_index(drop=True)
+    learned = finished[finished["upstream_error"].between(0, _NEAR_CHANCE * chance, inclusive="right")]
+    learned = learned.reset_index(drop=True)  # an error of 0 has no logarithm
     families = sorted(finished["model_family"].unique())
     groups = {_ALL: learned} | {family: learned[learned["model_family"] == family] for family in families}
     if len(families) == 1:
@@ -103,7 +104,7 @@ def summarise(folder: Path, name: str) -> Summary:
 def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
     try:
         return Frontier(name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"]), "")
-    except FitError as error:
+    except ValueError as error:
         return Frontier(name, runs, None, str(error))
 
 
@@ -124,10 +125,10 @@ def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
 def _fit_transfer(upstream: pd.Series, accuracy: pd.Series) -> tuple[TransferFit | None, str]:
     """On the hull; where that is a straight line, which has no bend to fit, on the running best."""
     reason = ""
-    for selection in ("convex_hull", "pareto"):
+    for selection, hull_points in (("convex_hull", "sampled"), ("pareto", "vertices")):
         try:
-            return fit_transfer(upstream, accuracy, selection=selection, hull_points="sampled"), ""
-        except (FitError, ValueError) as error:
+            return fit_transfer(upstream, accuracy, selection=selection, hull_points=hull_points), ""
+        except ValueError as error:
             reason = str(error)
     return None, reason
 

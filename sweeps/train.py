@@ -7,6 +7,7 @@ before its cooldown the learning rate does not depend on the length of the run.
 import copy
 import json
 import math
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +18,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from .config import RunConfig
-from .data import find_dataset
 from .data.batches import training_batch
 from .data.images import Images, load_images
 from .data.subsets import split_train_val
 from .evaluate import evaluate_downstream, evaluate_upstream
 from .models import FAMILIES, build_model
 from .optimizers import build_optimizer, set_learning_rate
-from .paths import TrunkPaths, write_text
+from .paths import TrunkPaths, write_text, written_whole
 from .schedules import learning_rate_factor
 
 __all__ = ["FinishedRun", "TrainingData", "load_training_data", "train_trunk"]
@@ -116,17 +116,21 @@ def train_trunk(
         configs: runs that differ only in their steps and cooldown.
         on_step: told how many images each step trained on, to show progress.
     """
+    configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     state = _new_state(configs[0], device)
     trainer = _Trainer(data, paths, device, on_step)
-    if paths.checkpoint.exists():
-        state.restore(torch.load(paths.checkpoint, map_location=device, weights_only=True))
+    snapshot = _load_checkpoint(paths, device)
+    # A checkpoint past the first branch is of no use to it: it is what an earlier, longer plan left.
+    if snapshot and snapshot["step"] <= configs[0].branch_step:
+        state.restore(snapshot)
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
-    for config in sorted(configs, key=lambda config: (config.branch_step, config.steps)):
-        trainer.advance(state, config, config.branch_step, save=True)
+    for config in configs:
+        # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
+        trainer.advance(state, configs[-1], config.branch_step, save=True)
         trainer.save(state)
         trunk = state.snapshot()
         trainer.advance(state, config, config.steps, save=False)
-        trainer.evaluate(state, config)
+        trainer.finish(state, config)
         yield FinishedRun(config, state.evaluations, state.log)
         state.restore(trunk)
 
@@ -146,11 +150,11 @@ class _Trainer:
             started = time.perf_counter()
             state.losses.append(self._step(state, config))
             state.step += 1
-            if state.step % _LOG_EVERY_STEPS == 0 or state.step == config.steps:
+            if state.step % _LOG_EVERY_STEPS == 0:
                 self._log(state, config)
             state.seconds += time.perf_counter() - started
             self.on_step(config.recipe.batch_size)
-            if every and state.step % every == 0 and state.step < config.steps:
+            if every and state.step % every == 0 and state.diverged_step is None:
                 self.evaluate(state, config)
             if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
                 self.save(state)
@@ -158,25 +162,33 @@ class _Trainer:
 
     def save(self, state: TrainingState) -> None:
         """Write the checkpoint, whole or not at all."""
-        temporary = self.paths.checkpoint.with_suffix(".tmp")
-        torch.save(state.snapshot(), temporary)
-        temporary.replace(self.paths.checkpoint)
+        with written_whole(self.paths.checkpoint) as temporary:
+            torch.save(state.snapshot(), temporary)
+
+    def finish(self, state: TrainingState, config: RunConfig) -> None:
+        """The last line of the log and the last evaluation, in place of one that was due at the same step."""
+        if state.losses:
+            self._log(state, config)
+        state.evaluations = [evaluation for evaluation in state.evaluations if evaluation["step"] < state.step]
+        self.evaluate(state, config)
 
     def evaluate(self, state: TrainingState, config: RunConfig) -> None:
         """Append an evaluation of the model as it is; of a diverged one only that it diverged."""
+        upstream = self._upstream(state, config) if state.diverged_step is None else {}
+        if not math.isfinite(upstream.get("upstream_loss", 0.0)):
+            state.diverged_step = state.step
         columns = {
             "cooled_down": state.step == config.steps and state.diverged_step is None,
             "wall_seconds": state.seconds,
             "training_images_per_second": state.step * config.recipe.batch_size / max(state.seconds, 1e-9),
             "precision": _precision(config, self.device),
-            "status": "ok",
         }
-        evals = []
         if state.diverged_step is None:
-            columns |= self._upstream(state, config)
+            columns |= {"status": "ok", **upstream}
             evals = self._downstream(state, config)
         else:
             columns |= {"status": "diverged", "diverged_step": state.diverged_step}
+            evals = []
         state.evaluations.append({"step": state.step, "columns": columns, "evals": evals})
 
     def _upstream(self, state: TrainingState, config: RunConfig) -> dict[str, Any]:
@@ -187,12 +199,12 @@ class _Trainer:
             **{f"upstream_{name}": value for name, value in test.items()},
             "upstream_val_error": val.get("error"),
             "upstream_num_eval": len(self.data.test.labels),
-            "train_loss": state.log[-1]["loss"] if state.log else None,
+            "train_loss": float(torch.stack(state.losses).mean()) if state.losses else state.log[-1]["loss"],
         }
 
     def _downstream(self, state: TrainingState, config: RunConfig) -> list[dict[str, Any]]:
         with _autocast(config, self.device):
-            return list(evaluate_downstream(state.model, config.downstream, self.data.train.pixels.shape[1]))
+            return list(evaluate_downstream(state.model, config.downstream, config.image_size))
 
     def _step(self, state: TrainingState, config: RunConfig) -> torch.Tensor:
         recipe = config.recipe
@@ -221,10 +233,17 @@ class _Trainer:
             file.write(json.dumps(state.log[-1]) + "\n")
 
 
+def _load_checkpoint(paths: TrunkPaths, device: torch.device) -> dict[str, Any] | None:
+    """The snapshot that the checkpoint holds; None where there is none or it is damaged, which costs only time."""
+    try:
+        return torch.load(paths.checkpoint, map_location=device, weights_only=True)
+    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError):
+        return None
+
+
 def _new_state(config: RunConfig, device: torch.device) -> TrainingState:
     torch.manual_seed(config.seed)
-    dataset = find_dataset(config.upstream.dataset)
-    model = build_model(config.model, dataset.image_size, dataset.num_classes).to(device)
+    model = build_model(config.model, config.image_size, config.num_classes).to(device)
     if FAMILIES[config.model.family].channels_last:
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return TrainingState(model, build_optimizer(model, config.recipe))

@@ -44,7 +44,7 @@ def find_dataset(name: str) -> DataSet:
     >>> find_dataset("digits").num_classes
     10
     """
-    if name not in DATASETS:
+    if not isinstance(name, str) or name not in DATASETS:
         raise ValueError(f"data set must be one of {sorted(DATASETS)}, got {name!r}")
     return DATASETS[name]
 

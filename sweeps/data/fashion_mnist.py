@@ -1,5 +1,6 @@
 """Fashion-MNIST: 60,000 + 10,000 grey photographs of clothes, 28x28, as gzipped idx files."""
 
+import fcntl
 import gzip
 import struct
 import zlib
@@ -67,5 +68,8 @@ def _download() -> Path:
     from torchvision.datasets import FashionMNIST
 
     root = Path(_DOWNLOADS).expanduser()
-    FashionMNIST(str(root), download=True)
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # every worker asks at once, and one download is enough
+        FashionMNIST(str(root), download=True)
     return root / "FashionMNIST" / "raw"

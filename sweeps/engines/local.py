@@ -1,8 +1,10 @@
 """Run jobs on this machine: one spawned worker process a slot, each kept alive from job to job."""
 
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -47,7 +49,7 @@ class LocalEngine:
     def num_slots(self) -> int:
         return len(self._devices)
 
-    def run(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Event]:
+    def run(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Generator[Event, None, None]:
         """Call `function(*job, device, on_step)` for each job, in order, as slots get free.
 
         `function` must be importable by name. A worker that dies is replaced; its job is reported, not tried again.
@@ -57,21 +59,25 @@ class LocalEngine:
         slots = [_start(device, function) for device in self._devices[: len(jobs)]]
         try:
             for slot in slots:
-                _give(slot, waiting, jobs)
+                _give(slot, next(waiting, None), jobs)
             while any(slot.job is not None for slot in slots):
                 busy = {slot.connection: slot for slot in slots if slot.job is not None}
                 for connection in wait(list(busy)):
                     slot = busy[connection]  # type: ignore[index]
                     event = _receive(slot)
                     yield event
-                    if event.kind == "died":
+                    if event.kind == "progress":
+                        continue
+                    job = next(waiting, None)
+                    if not slot.process.is_alive() and job is not None:
+                        slot.connection.close()
                         slots[slots.index(slot)] = slot = _start(slot.device, function)
-                    if event.kind != "progress":
-                        _give(slot, waiting, jobs)
+                    _give(slot, job, jobs)
         finally:
             for slot in slots:
                 slot.process.terminate()
                 slot.process.join()
+                slot.connection.close()
 
 
 def _start(device: str, function: Callable[..., Any]) -> _Slot:
@@ -82,10 +88,12 @@ def _start(device: str, function: Callable[..., Any]) -> _Slot:
     return _Slot(device, process, ours)
 
 
-def _give(slot: _Slot, waiting: Iterator[int], jobs: Sequence[tuple[Any, ...]]) -> None:
-    slot.job = next(waiting, None)
-    if slot.job is not None:
-        slot.connection.send(jobs[slot.job])
+def _give(slot: _Slot, job: int | None, jobs: Sequence[tuple[Any, ...]]) -> None:
+    slot.job = job
+    if job is not None:
+        # A worker that died while it waited is noticed when its answer is.
+        with suppress(BrokenPipeError):
+            slot.connection.send(jobs[job])
 
 
 def _receive(slot: _Slot) -> Event:
@@ -101,10 +109,16 @@ def _receive(slot: _Slot) -> Event:
 def _work(connection: Connection, function: Callable[..., Any], device: str) -> None:
     """A worker: jobs until the pipe closes. Ctrl-C is the parent's to handle, and it stops the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def tell(kind: str, value: Any) -> None:
+        try:
+            connection.send((kind, value))
+        except OSError:
+            os._exit(1)  # the parent is gone: another may run these jobs by now, so nothing more is written
+
     while True:
         try:
             job = connection.recv()
         except EOFError:
             return
-        result = function(*job, device, lambda num_images: connection.send(("progress", num_images)))
-        connection.send(("done", result))
+        tell("done", function(*job, device, lambda value: tell("progress", value)))

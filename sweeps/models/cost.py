@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from timm.layers.config import set_fused_attn
+from timm.layers.config import set_fused_attn, use_fused_attn
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -35,6 +35,7 @@ def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelC
     >>> round(cost.flops_per_image / 1e9, 1), round(cost.num_params / 1e6)
     (35.1, 86)
     """
+    was_fused = bool(use_fused_attn())
     set_fused_attn(False)
     try:
         with torch.device("meta"):
@@ -43,7 +44,7 @@ def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelC
         with FlopCounterMode(display=False) as counter:
             model(image)
     finally:
-        set_fused_attn(True)
+        set_fused_attn(was_fused)
     head = _count_params(_classifier(model))
     head_flops = sum(2 * layer.weight.numel() for layer in _classifier(model).modules() if isinstance(layer, nn.Linear))
     return ModelCost(_count_params(model) - head, head, counter.get_total_flops(), head_flops)

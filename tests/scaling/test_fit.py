@@ -140,8 +140,8 @@ def test_python_integers_above_64_bits():
     assert fit.params["b"] == pytest.approx(0.25, rel=1e-9)
 
 
-def test_full_precision_is_kept():
-    """Chinchilla's L(70e9, 1.4e12): 1.9208 unrounded, 1.9366 from the rounded parameters printed in the paper."""
+def test_parameters_are_not_rounded():
+    """What `params` says is the law that `predict` draws, to rounding of a double."""
     fit = fit_law("saturating_power", C, noisy(5))
     a, b, c = fit.params.values()
     assert a * 1e22**-b + c == pytest.approx(float(fit.predict(1e22)), rel=1e-10)
@@ -293,3 +293,37 @@ def test_recovery_of_any_noise_free_law(a, b, c, decades, n):
         fit = fit_law("saturating_power", x, truth(x))
     at = 10 * x[-1]
     assert float(fit.predict(at)) == pytest.approx(truth(at), rel=1e-6)
+
+
+def test_residuals_are_data_less_law():
+    fit = fit_law("saturating_power", C, noisy(11))
+    np.testing.assert_allclose(fit.residuals, np.log(fit.y) - np.log(fit.predict(C)), rtol=1e-9, atol=1e-15)
+
+
+def test_fits_can_be_pickled_and_copied():
+    import copy
+    import pickle
+
+    with pytest.warns(FitWarning):
+        fit = fit_law("saturating_power", SHALLOW_X, SHALLOW_Y, objective="least_squares")
+    for twin in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
+        assert twin.params == fit.params
+        assert [(w.kind, str(w)) for w in twin.warnings] == [(w.kind, str(w)) for w in fit.warnings]
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_law_that_is_flat_reaches_no_other_error():
+    fit = fit_law("saturating_power", C, E[::-1])
+    assert not np.isnan(fit.solve_for_x([0.01, 0.5])).any()
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_bounded_amplitude_far_from_one():
+    x = np.geomspace(1e20, 1e22, 6)
+    fit = fit_law("power", x, 2 * (x / 1e21) ** -0.4, bounds={"a": (1.0, 1e12)})
+    assert float(fit.predict(1e21)) == pytest.approx(2, rel=1e-6)
+
+
+def test_the_summary_gives_the_amplitude_at_the_middle_of_the_data():
+    fit = fit_law("saturating_power", C, E, fixed={"a": 15811.388300841898})
+    assert "amplitude at the geometric mean of x, 3.162e+19: 0.210848" in fit.summary()

@@ -76,9 +76,18 @@ def test_unknown_selection():
         fit_frontier([1, 2, 3], [0.3, 0.2, 0.1], selection="best")
 
 
-def test_rows_that_are_not_finite_are_named():
-    with pytest.raises(ValueError, match=r"not so in rows \[1\]"):
-        fit_frontier([1, np.nan, 3], [0.3, 0.2, 0.1])
+@pytest.mark.parametrize("selection", ["all", "pareto"])
+def test_bad_rows_are_named_as_the_caller_counts_them(selection):
+    with pytest.raises(ValueError, match=r"not so in rows \[2\]"):
+        fit_frontier([3, 2, 1, 5], [0.3, 0.2, np.nan, 0.1], selection=selection)
+    with pytest.raises(ValueError, match="equally long"):
+        fit_frontier([3, 2, 1, 5], [0.3, 0.2], selection=selection)
+
+
+def test_the_central_value_is_the_same_with_and_without_a_level():
+    front = fit_frontier(*runs(), num_draws=50)
+    at = [1e10, 1e17, 1e20]
+    assert front.predict(at).tolist() == front.predict(at, level=0.95).median.tolist()
 
 
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")

@@ -77,6 +77,7 @@ def test_percent_is_asked_about():
     [
         ({"hull_points": "corners"}, "hull_points must be one of"),
         ({"selection": "hull"}, "selection must be one of"),
+        ({"selection": "all", "hull_points": "near"}, "hull_points='near' goes with selection='convex_hull'"),
         ({"upstream_bayes_error": 2}, "upstream_bayes_error must lie"),
         ({"upstream": [0.1, 0.2, 1.0]}, "upstream_accuracy must be below 1; row 2"),
         ({"upstream": [0.1, np.nan, 0.3]}, "row 1 is nan"),
@@ -118,7 +119,7 @@ def test_summary_has_saturation_with_its_interval():
 
 
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")
-def test_the_hull_fit_saturates_below_or_above_but_not_with_the_mean():
+def test_the_hull_is_above_the_mean_model():
     """All points describe the mean model, the hull the best: at the same upstream accuracy it is better."""
     upstream, downstream = models(n=300)
     hull = fit_transfer(upstream, downstream, num_draws=20).predict(0.5)

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +55,39 @@ def test_leaving_early_stops_the_workers():
     run.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def outlive_parent(folder, device, on_step):
+    for step in range(200):
+        on_step(step)
+        time.sleep(0.05)
+    Path(folder, "written").touch()
+
+
+def is_alive(pid):
+    try:
+        return "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
+def test_a_worker_whose_parent_is_killed_stops_and_writes_nothing(tmp_path):
+    code = (
+        "from sweeps.engines import LocalEngine; from tests.sweeps.test_engine import outlive_parent\n"
+        f"for event in LocalEngine(['cpu']).run(outlive_parent, [({str(tmp_path)!r},)]): print('on', flush=True)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
+    parent.stdout.readline()
+    workers = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+    assert any(is_alive(worker) for worker in workers)
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 20
+    while any(is_alive(worker) for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not (tmp_path / "written").exists()
 
 
 def test_no_devices():

@@ -125,6 +125,18 @@ def test_a_damaged_record_is_trained_again(finished, tmp_path):
         assert len(read_records(folder)) == 7
 
 
+def test_reading_the_state_of_a_sweep_needs_no_torch():
+    code = "import sys, sweeps.cli, sweeps.run; print(*sorted({'torch', 'timm', 'matplotlib'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""
+
+
+def test_a_run_without_git_is_no_failure(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    jobs._git_commit.cache_clear()
+    assert jobs._git_commit() is None
+    jobs._git_commit.cache_clear()
+
+
 def test_two_runners_on_one_folder_are_refused(tmp_path):
     import fcntl
 

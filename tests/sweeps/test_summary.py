@@ -75,6 +75,14 @@ def test_a_sweep_too_small_for_a_law_says_so(tmp_path):
     assert not (tmp_path / "frontier.png").exists()
 
 
+def test_a_run_without_an_error_is_left_out(tmp_path):
+    write_sweep(tmp_path)
+    records = pd.read_parquet(tmp_path / "records.parquet")
+    records.loc[0, "upstream_error"] = 0.0
+    write_records(records, tmp_path / "records.parquet")
+    assert summarise(tmp_path, "perfect").frontiers[0].fit is not None
+
+
 def test_only_finished_runs_are_fitted(tmp_path):
     write_sweep(tmp_path)
     records = pd.read_parquet(tmp_path / "records.parquet")

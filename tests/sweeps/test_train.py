@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import pytest
 import torch
@@ -43,8 +44,10 @@ def trunks(**changes):
 
 
 @pytest.mark.parametrize("index", [0, 1], ids=["vit", "resnet"])
-def test_a_branch_is_bitwise_the_run_trained_alone(tmp_path, index):
-    trunk = trunks(steps=[20, 40, 60], evaluate__every="15 steps")[index]
+@pytest.mark.parametrize("cooldown", ["20%", "0 steps"])
+@pytest.mark.parametrize("every", ["10 steps", "15 steps"])
+def test_a_branch_is_bitwise_the_run_trained_alone(tmp_path, index, cooldown, every):
+    trunk = trunks(steps=[20, 40, 60], evaluate__every=every, schedule__cooldown=cooldown)[index]
     branches = run(trunk.configs, tmp_path / "trunk")
     for i, config in enumerate(trunk.configs):
         (alone,) = run([config], tmp_path / f"alone{i}")
@@ -102,6 +105,34 @@ def test_a_diverged_run_is_a_result(tmp_path):
         assert columns["diverged_step"] <= 20
         assert not columns["cooled_down"]
         assert "upstream_error" not in columns
+
+
+@pytest.mark.parametrize("every", ["5 steps", "20 steps"])
+def test_a_diverged_run_has_one_row_that_says_so_and_no_errors_of_nan_models(tmp_path, every):
+    for finished in run(trunks(recipe__lr=1e18, evaluate__every=every)[0].configs, tmp_path):
+        steps = [evaluation["step"] for evaluation in finished.evaluations]
+        assert len(set(steps)) == len(steps)
+        for evaluation in finished.evaluations:
+            assert math.isfinite(evaluation["columns"].get("upstream_loss", 0.0))
+        assert finished.evaluations[-1]["columns"]["status"] == "diverged"
+
+
+def test_a_checkpoint_of_a_longer_plan_is_not_used_for_a_shorter_run(tmp_path):
+    short, _, long = trunks(steps=[20, 40, 60])[0].configs
+    run([long], tmp_path / "used")  # leaves a checkpoint past the branch of the short run
+    (after,) = run([short], tmp_path / "used")
+    (alone,) = run([short], tmp_path / "alone")
+    assert after.evaluations[-1]["step"] == 20
+    assert result(after) == result(alone)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a checkpoint", None])
+def test_a_damaged_checkpoint_costs_only_time(tmp_path, damage):
+    configs = trunks()[0].configs
+    whole = run(configs, tmp_path)
+    path = TrunkPaths(tmp_path).checkpoint
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
+    assert [result(f) for f in run(configs, tmp_path)] == [result(w) for w in whole]
 
 
 def test_evaluations_on_the_way_are_kept(tmp_path):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sweeps.data import DATASETS, find_dataset, load_images
+from sweeps.data.datasets import DATASETS, find_dataset
 from sweeps.data.fashion_mnist import DEBIAN_FOLDER, load, read_idx
+from sweeps.data.images import load_images
 
 OFFLINE = {name for name in DATASETS if name != "fashion-mnist"}
 
