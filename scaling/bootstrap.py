@@ -17,7 +17,7 @@ __all__ = ["BootstrapFit", "bootstrap_fit", "case_weights", "solve_draws"]
 _MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BootstrapFit:
     """Draws of a fit. Made by `bootstrap_fit`, and carried by `FrontierFit` and `TransferFit`.
 
@@ -32,6 +32,16 @@ class BootstrapFit:
     theta: np.ndarray
     residual_draws: np.ndarray
     num_failed: int
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """That many draws failed, where they did."""
+        total = len(self.theta) + self.num_failed
+        if self.num_failed <= _MANY_FAILED * total:
+            return ()
+        return (
+            FitWarning("failed_draws", f"{self.num_failed} of {total} bootstrap draws had too few distinct points"),
+        )
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:
@@ -64,6 +74,11 @@ class BootstrapFit:
     def _add_residuals(self, draws: np.ndarray) -> np.ndarray:
         residuals = self.residual_draws[:, None]
         return draws * np.exp(residuals) if self.fit.objective.log else draws + residuals * self.fit.y_unit
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [f"bootstrap of {len(self.theta)} draws, {self.num_failed} failed", *self.interval_lines(0.95)]
+        )
 
     def interval_lines(self, level: float) -> list[str]:
         """An interval for each parameter, a line each, for summaries."""
@@ -151,12 +166,10 @@ def solve_draws(
     num_failed = len(weights) - len(theta)
     if len(theta) == 0:
         raise FitError("no bootstrap draw has enough distinct points for a fit")
-    if num_failed > _MANY_FAILED * len(weights):
-        warnings.warn(
-            FitWarning("failed_draws", f"{num_failed} of {len(weights)} bootstrap draws had too few distinct points"),
-            stacklevel=3,
-        )
-    return BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), num_failed)
+    bootstrap = BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), num_failed)
+    for warning in bootstrap.warnings:
+        warnings.warn(warning, stacklevel=3)
+    return bootstrap
 
 
 def _solve(problem: Problem, full_fit: np.ndarray) -> np.ndarray:

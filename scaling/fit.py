@@ -20,7 +20,7 @@ _AT_BOUND = 1e-9  # in scaled units, where every value is of order 1
 _SINGULAR = 1e-12  # smallest eigenvalue of the correlation of the Jacobian's columns below which they are collinear
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """A law fitted to points. Made by `fit_law`.
 
@@ -141,6 +141,32 @@ class Fit:
             log_variance = np.log(np.mean(self.residuals**2))
         return float(self.x.size * (log_variance + np.log(2 * np.pi) + 1) + 2 * np.sum(np.log(scale)))
 
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Interval of a parameter: the delta method with Student's t, cut at the law's bounds.
+
+        Raises:
+            ValueError: the law has no such parameter, or the level is outside (0, 1).
+            FitError: it sits at its bound or is not identified: `bootstrap_fit` has an interval.
+        """
+        from scipy.special import stdtrit  # here, because it would double the time of the import
+
+        check_level(level)
+        if name not in self.params:
+            raise ValueError(f"{self.law.name!r} has the parameters {self.law.params}, got {name!r}")
+        error = self.standard_errors[name]
+        if not np.isfinite(error):
+            raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use bootstrap_fit")
+        half = float(stdtrit(self.x.size - self.num_free, (1 + level) / 2)) * error
+        index = self.law.params.index(name)
+        low, high = max(self.params[name] - half, self.law.lower[index]), self.params[name] + half
+        return low, min(high, self.law.upper[index])
+
+    def _why_no_interval(self) -> str:
+        return "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
+
+    def __repr__(self) -> str:
+        return self.summary()
+
     @overload
     def predict(self, x: ArrayLike, level: None = None, kind: str = "confidence") -> np.ndarray: ...
     @overload
@@ -176,8 +202,7 @@ class Fit:
         from scipy.special import stdtrit  # here, because it would double the time of the import
 
         if not np.all(np.isfinite(self._free_covariance)):
-            reason = "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
-            raise FitError(f"no interval: {reason}")
+            raise FitError(f"no interval: {self._why_no_interval()}")
         unit = median[:, None] if self.objective.log else np.full((median.size, 1), self.y_unit)
         gradient = self.law.jacobian(self.theta, scaled)[:, self._is_free] * (self.y_unit / unit)
         variance = np.einsum("np,pq,nq->n", gradient, self._free_covariance, gradient)
@@ -203,7 +228,10 @@ class Fit:
         """The fit in a few lines: formula, parameters with standard errors, goodness, warnings."""
         lines = [f"{self.law.name}: {self.law.formula}   (n = {self.x.size}, objective {self.objective.name})"]
         for name, error in self.standard_errors.items():
-            note = "at its bound" if name in self.at_bound else f"+- {error:.3g}"
+            index = self.law.params.index(name)
+            is_fixed = self.problem.lower[index] == self.problem.upper[index]
+            bound = "fixed" if is_fixed else "at its bound"
+            note = bound if name in self.at_bound else f"+- {error:.3g} (standard error)"
             lines.append(f"  {name:>6} = {self.params[name]:<12.6g} {note}")
         middle = float(np.exp(np.mean(np.log(self.x))))
         offset = self.params[self.law.params[2]] if self.law.has_offset else 0.0

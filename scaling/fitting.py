@@ -16,6 +16,7 @@ from .solver import Problem, polish, scan
 __all__ = ["fit_law"]
 
 _NUM_STARTS = 8  # more than the local minima that a one-exponent law has along its scan
+_RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
 _RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
 
 
@@ -135,7 +136,9 @@ def _find_warnings(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     law, found = fit.law, []
     for name, value in fit.at_bound.items():
         if name not in fixed:
-            found.append(FitWarning("at_bound", f"{name} sits at its bound {value:.6g}: its interval is one-sided"))
+            hint = _RISING if name in law.params[:2] and not law.increasing else ""
+            message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
+            found.append(FitWarning("at_bound", message))
     if fit.x.size <= fit.num_free:
         found.append(
             FitWarning("few_points", f"{fit.x.size} points and {fit.num_free} free parameters: no error estimate")

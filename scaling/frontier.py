@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, case_weights, solve_draws
+from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_law
 from .hulls import check_points
-from .laws import Law
+from .laws import Law, find_law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
 
@@ -20,7 +21,7 @@ __all__ = ["FrontierFit", "fit_frontier"]
 _HULL_TOLERANCE = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrontierFit:
     """A law on the frontier of runs. Made by `fit_frontier`.
 
@@ -42,6 +43,14 @@ class FrontierFit:
     @property
     def params(self) -> dict[str, float]:
         return self.fit.params
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """What a reader must know, of the fit and of its draws."""
+        return self.fit.warnings + self.bootstrap.warnings
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """Interval of a parameter, the choice of the frontier included."""
@@ -111,6 +120,11 @@ def fit_frontier(
     rng = rng or np.random.default_rng(0)
     x, y = check_points(x, y)
     selected = select(x, y, selection, tolerance)
+    if selected.size < len(find_law(law).params) <= x.size:
+        raise FitError(
+            f"the {selection} of {x.size} runs has {selected.size} points, too few for {law!r}:"
+            " is y an error, of which lower is better?"
+        )
     fit = fit_law(law, x[selected], y[selected], objective=objective)
     counts = case_weights(x.size, num_draws, rng, groups)
     weights = drawn_selection(x, y, counts, selection, tolerance)

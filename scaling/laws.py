@@ -16,7 +16,7 @@ __all__ = ["LAWS", "Law", "find_law"]
 _SCANNED_EXPONENTS = np.geomspace(1e-3, 40.0, 80)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Law:
     """A law y = f(x; params). Arrays of parameters have shape (..., num_params), x has shape (n,), y (..., n).
 
@@ -56,6 +56,9 @@ class Law:
     def has_offset(self) -> bool:
         """Whether a constant is added."""
         return len(self.params) == 3
+
+    def __repr__(self) -> str:
+        return f"Law({self.name!r}: {self.formula})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A law is its name: so a fit can be pickled and copied."""

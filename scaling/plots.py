@@ -15,7 +15,7 @@ __all__ = ["plot_frontier", "plot_transfer"]
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
 _STYLES = (
-    ("#0072B2", "o"), ("#D55E00", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#F0E442", "X"),
+    ("#0072B2", "o"), ("#D55E00", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#999999", "X"),
 )  # fmt: skip
 _FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
 _LAW_COLOUR, _TRANSFER_COLOUR = "#222222", "#009E73"
@@ -49,9 +49,7 @@ def plot_frontier(
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     _error_axis(ax, front.y)
     if front.params.get("c", 0.0) > ax.get_ylim()[0]:
-        ax.axhline(
-            front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {front.params['c']:.3g}"
-        )
+        ax.axhline(front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=_irreducible(front, level))
     ax.legend(fontsize="small", frameon=False, loc="lower left")
     return ax
 
@@ -77,12 +75,14 @@ def plot_transfer(
     grid = np.linspace(trans.upstream[hull].min(), 0.999, 300)
     band = trans.predict(grid, level)
     fitted = grid <= trans.upstream[hull].max()
-    ax.plot(grid[fitted], band.median[fitted], "-", color=_TRANSFER_COLOUR, lw=2, label="Eq. 1")
+    ax.plot(grid[fitted], band.median[fitted], "-", color=_TRANSFER_COLOUR, lw=2, label="k e^alpha + e_IR")
     ax.plot(grid[~fitted], band.median[~fitted], "--", color=_TRANSFER_COLOUR, lw=2)
     ax.fill_between(grid, band.low, band.high, color=_TRANSFER_COLOUR, alpha=0.18, lw=0, label=f"{level:.0%} band")
     ax.axhline(trans.saturation, color=_TRANSFER_COLOUR, lw=1, ls=":")
     above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": _TRANSFER_COLOUR}
-    ax.annotate(f"saturation {trans.saturation:.2f}", (0, trans.saturation), **above)
+    is_straight = any(warning.kind == "hidden_curvature" for warning in trans.warnings)
+    text = "end of a straight line: no saturation seen" if is_straight else f"saturation {trans.saturation:.2f}"
+    ax.annotate(text, (0, trans.saturation), **above)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
     top = min(1.05, 1.25 * max(trans.downstream.max(), trans.saturation))
@@ -99,11 +99,16 @@ def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] |
     labels = np.asarray(["runs"] * len(x) if groups is None else groups, dtype=str)
     names = sorted(set(labels.tolist()))
     others = [name for name in names if name not in _FAMILIES]
+    first_other = len(_FAMILIES) if len(others) < len(names) else 0
     for name in names:
-        place = _FAMILIES.index(name) if name in _FAMILIES else len(_FAMILIES) + others.index(name)
+        place = _FAMILIES.index(name) if name in _FAMILIES else first_other + others.index(name)
         colour, marker = _STYLES[place % len(_STYLES)]
         member = labels == name
         ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=name)
+
+
+def _irreducible(front: FrontierFit, level: float) -> str:
+    return "irreducible error {:.3g} [{:.3g}, {:.3g}]".format(front.params["c"], *front.interval("c", level))
 
 
 def _formula(fit: Any) -> str:

@@ -13,6 +13,9 @@ KINDS = ("confidence", "prediction")
 class Prediction:
     """A central value and an interval at each x; arrays of one shape.
 
+    `median` is the fitted law itself. A bootstrap's interval need not be centred on it: on a frontier most draws lie
+    above, because a draw that misses the best runs has a worse frontier.
+
     `kind` is "confidence" (where the law runs) or "prediction" (where one new run will fall).
     """
 

@@ -18,10 +18,10 @@ __all__ = ["HULL_POINTS", "TransferFit", "fit_transfer"]
 
 HULL_POINTS = ("vertices", "near", "sampled")
 _NUM_SAMPLES = 100  # points on a sampled hull
-_HIDDEN_ALPHA = 1.02  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
+_HIDDEN_ALPHA = 1.1  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TransferFit:
     """Eq. 1 of Abnar et al. 2021 fitted to a downstream task. Made by `fit_transfer`.
 
@@ -47,6 +47,24 @@ class TransferFit:
     def params(self) -> dict[str, float]:
         """k, alpha, e_ir."""
         return self.fit.params
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """What a reader must know, of the fit, of its draws and of the hull."""
+        return self.fit.warnings + self.bootstrap.warnings + self._hull_warnings()
+
+    def _hull_warnings(self) -> tuple[FitWarning, ...]:
+        found = []
+        alpha, num_models = self.params["alpha"], self.selected.size
+        if self.selection == "convex_hull" and alpha < _HIDDEN_ALPHA:
+            message = f"alpha is {alpha:.3g}, nearly a straight line: a concave hull hides an alpha below 1"
+            found.append(FitWarning("hidden_curvature", message))
+        if num_models <= len(self.params) < self.fit.x.size:
+            found.append(FitWarning("few_points", f"{num_models} models and {len(self.params)} parameters"))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     @property
     def saturation(self) -> float:
@@ -93,7 +111,10 @@ class TransferFit:
             f" {self.num_right_of_best} right of the best dropped"
         )
         tail = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
-        return "\n".join([head, self.fit.summary(), *self.bootstrap.interval_lines(level), tail])
+        params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
+        notes = [f"  warning ({warning.kind}): {warning}" for warning in self.warnings]
+        formula = f"{self.fit.law.name}: {self.fit.law.formula}   (objective {self.fit.objective.name})"
+        return "\n".join([head, formula, *params, *self.bootstrap.interval_lines(level), tail, *notes])
 
 
 def fit_transfer(
@@ -165,10 +186,11 @@ def fit_transfer(
     points_us, points_error, weights = how.law_points(us, error, counts)
     bootstrap = solve_draws(fit, (1 - points_us) / fit.x_unit, points_error / fit.y_unit, weights, rng)
     right = 0 if selection == "all" else int(np.sum(us > us[selected[-1]]))
-    _warn_hidden_curvature(fit, selection)
-    return TransferFit(
-        upstream, downstream, inside[selected], selection, fit, bootstrap, right, float(upstream_bayes_error)
-    )
+    bayes = float(upstream_bayes_error)
+    result = TransferFit(upstream, downstream, inside[selected], selection, fit, bootstrap, right, bayes)
+    for warning in result._hull_warnings():
+        warnings.warn(warning, stacklevel=2)
+    return result
 
 
 @dataclass(frozen=True)
@@ -214,16 +236,11 @@ def _sampled_hulls(
 def _fit_law(us: np.ndarray, error: np.ndarray, weights: np.ndarray, num_models: int, objective: str) -> Fit:
     if num_models < 3:
         raise FitError(
-            f"the selection has {num_models} models, the law three parameters: too few; hull_points='near' takes more"
+            f"the selection has {num_models} models, the law three parameters: too few;"
+            " hull_points='near' with a larger tolerance or selection='pareto' takes more"
         )
     used = weights[0] > 0
     return fit_law("transfer", 1 - us[used], np.broadcast_to(error, weights.shape)[0][used], objective=objective)
-
-
-def _warn_hidden_curvature(fit: Fit, selection: str) -> None:
-    if selection == "convex_hull" and fit.params["alpha"] < _HIDDEN_ALPHA:
-        message = f"alpha is {fit.params['alpha']:.3g}: a hull of accuracies is concave and hides an alpha below 1"
-        warnings.warn(FitWarning("hidden_curvature", message), stacklevel=3)
 
 
 def _fractions(name: str, values: ArrayLike) -> np.ndarray:

@@ -25,7 +25,7 @@ FolderArgument = Annotated[Path, typer.Argument(help="A sweep's folder.")]
 
 
 def main() -> None:
-    """Exit codes: 0 all is done, 1 some runs failed, 2 wrong use, 130 stopped by Ctrl-C."""
+    """Exit codes: 0 all is done, 1 some runs failed or still wait, 2 wrong use, 130 stopped by Ctrl-C."""
     app()
 
 
@@ -117,5 +117,10 @@ def _write_results(folder: Path, plan: Plan) -> None:
     from .summary import write_summary  # matplotlib takes a second, which no other command needs
 
     collect_tables(folder)
-    Console().print(write_summary(folder, plan.name), markup=False, highlight=False, soft_wrap=True)
+    Console().print(
+        write_summary(folder, plan.name, {config.run_id for config in plan.configs}),
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
     Console().print(f"figures and summary.txt are in {folder}", highlight=False, soft_wrap=True)

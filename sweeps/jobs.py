@@ -30,10 +30,11 @@ _MAX_FAILURE = 500  # characters of a failure's one line
 
 
 def run_trunk(
-    trunk: Trunk, sweep: SweepPaths, name: str, device: str, on_step: Callable[[int], None]
+    trunk: Trunk, sweep: SweepPaths, name: str, device: str, report: Callable[[int, int], None]
 ) -> dict[str, int]:
     """Train what is unfinished of a trunk; returns how many runs ended with each status.
 
+    `report` is told of the images trained on and the runs finished since it was last told.
     An error ends this trunk only: its runs get a record with status "failed" or "oom" and a traceback in their folder.
     """
     statuses: dict[str, int] = {}
@@ -49,10 +50,11 @@ def run_trunk(
         cost = count_cost(config.model, config.image_size, config.num_classes)
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
-        for finished in train_trunk(trunk.configs, data, paths, target, _throttled(on_step)):
+        for finished in train_trunk(trunk.configs, data, paths, target, _throttled(report)):
             status = _write_finished(finished, trunk, sweep.run(finished.config.run_id), name, device, cost)
             statuses[status] = statuses.get(status, 0) + 1
             del pending[finished.config.run_id]
+            report(0, 1)
         paths.checkpoint.unlink(missing_ok=True)
     # Whatever a model, its data or the device can raise must not end the other runs; it is kept, not swallowed.
     except Exception as error:
@@ -63,15 +65,15 @@ def run_trunk(
     return statuses
 
 
-def _throttled(report: Callable[[int], None]) -> Callable[[int], None]:
-    """Adds up what it is told and passes it on a few times a second: a step can take a millisecond."""
+def _throttled(report: Callable[[int, int], None]) -> Callable[[int], None]:
+    """Adds up images and passes them on a few times a second: a step can take a millisecond."""
     total, last = 0, time.monotonic()
 
     def add(num_images: int) -> None:
         nonlocal total, last
         total += num_images
         if time.monotonic() - last > _REPORT_SECONDS:
-            report(total)
+            report(total, 0)
             total, last = 0, time.monotonic()
 
     return add

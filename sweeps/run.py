@@ -90,8 +90,9 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
     )
     engine = LocalEngine(devices or _default_devices(plan))
     jobs = [(trunk, paths, plan.name) for trunk in trunks]
+    num_runs, num_left = len(plan.configs), sum(len(trunk.configs) for trunk in trunks)
     with (
-        SweepProgress(trunks, flops, num_slots=engine.num_slots) as progress,
+        SweepProgress(trunks, flops, engine.num_slots, num_runs - num_left, num_runs) as progress,
         closing(engine.run(run_trunk, jobs)) as events,
     ):
         for event in events:

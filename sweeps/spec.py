@@ -39,11 +39,12 @@ def read_spec(path: str | Path) -> SweepSpec:
     """The spec in a YAML file.
 
     Raises:
-        SpecError: not YAML, or a field is unknown, missing or out of range.
-        FileNotFoundError: there is no such file.
+        SpecError: no such file, not YAML, or a field is unknown, missing or out of range.
     """
     try:
         raw = yaml.safe_load(Path(path).read_text())
+    except OSError as error:
+        raise SpecError(f"no spec can be read at {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     try:

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ __all__ = ["Summary", "summarise", "write_summary"]
 _LEVEL = 0.95
 _DPI = 150
 _ALL = "all runs"
+_BETTER = 0.75  # the better model's share of the least error, where no law gives one
 _EXTRAPOLATED_COMPUTE = 10.0  # the better upstream model: that of ten times the largest compute
 _NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an interval of c that says nothing
 # Spread about a law over the luck of the test images from which on the law is said not to fit. Seeds add about as much
@@ -58,6 +60,7 @@ class Summary:
 
     name: str
     runs: pd.DataFrame
+    num_other: int  # runs in the folder that are of another spec
     finished: pd.DataFrame
     num_near_chance: int
     frontiers: list[Frontier]
@@ -69,10 +72,16 @@ class Summary:
         return str(self.finished["model_family"].iloc[int(self.finished["upstream_error"].argmin())])
 
 
-def write_summary(folder: Path, name: str) -> str:
-    """Fit, write `summary.txt`, `frontier.png` and `transfer.png` into the sweep's folder, and return the text."""
+def write_summary(folder: Path, name: str, run_ids: Collection[str] | None = None) -> str:
+    """Fit, write `summary.txt`, `frontier.png` and `transfer.png` into the sweep's folder, and return the text.
+
+    Args:
+        folder: of the sweep.
+        name: of the sweep.
+        run_ids: the runs to summarise; None takes all that the folder holds.
+    """
     paths = SweepPaths(folder)
-    summary = summarise(folder, name)
+    summary = summarise(folder, name, run_ids)
     if any(frontier.fit for frontier in summary.frontiers):
         _frontier_figure(summary).savefig(paths.figure("frontier"), dpi=_DPI)
     if any(task.fit for task in summary.tasks):
@@ -82,9 +91,10 @@ def write_summary(folder: Path, name: str) -> str:
     return text
 
 
-def summarise(folder: Path, name: str) -> Summary:
+def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -> Summary:
     """Fit both laws to the runs of a folder whose learning rate came to its end."""
-    runs = read_records(folder)
+    everything = read_records(folder)
+    runs = everything if run_ids is None else everything[everything["run_id"].isin(run_ids)]
     is_finished = runs["status"].eq("ok") & runs["cooled_down"].eq(True)
     finished = runs[is_finished].reset_index(drop=True)
     chance = 1 - 1 / finished["num_classes"]
@@ -98,12 +108,15 @@ def summarise(folder: Path, name: str) -> Summary:
         warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
         frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
         tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(read_evals(folder))]
-    return Summary(name, runs, finished, len(finished) - len(learned), frontiers, tasks)
+    num_other = len(everything) - len(runs)
+    return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
 
 
 def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
     try:
-        return Frontier(name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"]), "")
+        return Frontier(
+            name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"], groups=_trainings(runs)), ""
+        )
     except ValueError as error:
         return Frontier(name, runs, None, str(error))
 
@@ -118,19 +131,25 @@ def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
     runs = finished.dropna(subset=[f"{name}_{num_shots}shot_error"])
     accuracy = 1 - runs[f"{name}_{num_shots}shot_error"]
     dataset = DATASETS[name]
-    fit, reason = (None, "") if dataset.negative_control else _fit_transfer(1 - runs["upstream_error"], accuracy)
+    fit, reason = (None, "") if dataset.negative_control else _fit_transfer(runs, accuracy)
     return Task(name, num_shots, 1 / dataset.num_classes, dataset.negative_control, runs, accuracy, fit, reason)
 
 
-def _fit_transfer(upstream: pd.Series, accuracy: pd.Series) -> tuple[TransferFit | None, str]:
+def _fit_transfer(runs: pd.DataFrame, accuracy: pd.Series) -> tuple[TransferFit | None, str]:
     """On the hull; where that is a straight line, which has no bend to fit, on the running best."""
     reason = ""
     for selection, hull_points in (("convex_hull", "sampled"), ("pareto", "vertices")):
+        choice = {"selection": selection, "hull_points": hull_points, "groups": _trainings(runs)}
         try:
-            return fit_transfer(upstream, accuracy, selection=selection, hull_points=hull_points), ""
+            return fit_transfer(1 - runs["upstream_error"], accuracy, **choice), ""
         except ValueError as error:
             reason = str(error)
     return None, reason
+
+
+def _trainings(runs: pd.DataFrame) -> pd.Series:
+    """What is drawn together in a bootstrap: branches of one trunk are no independent runs."""
+    return runs["trunk_id"].fillna(runs["run_id"])
 
 
 # Figures ------------------------------------------------------------------------------------------------------
@@ -145,7 +164,7 @@ def _frontier_figure(summary: Summary) -> Figure:
         assert frontier.fit is not None
         plot_frontier(frontier.fit, groups=list(frontier.runs["model_family"]), level=_LEVEL, ax=ax)
         limits.append(ax.get_ylim())
-        ax.set_title(frontier.name)
+        ax.set_title(f"{frontier.name}: {_verdict(frontier)}", fontsize="medium")
         ax.label_outer()
     lows, highs = zip(*limits, strict=True)
     axes[0].set_ylim(min(lows), max(highs))
@@ -164,7 +183,9 @@ def _transfer_figure(summary: Summary) -> Figure:
         groups = list(task.runs["model_family"])
         plot_transfer(task.fit, groups=groups, level=_LEVEL, ax=ax, task=label, chance=task.chance)
         ax.get_legend().remove()  # the same in every panel: one below them all
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3 * min(2, columns), frameon=False
+    )
     for ax in axes[len(fitted) :]:
         ax.remove()
     return figure
@@ -182,12 +203,14 @@ def _runs_lines(summary: Summary) -> list[str]:
     runs, finished = summary.runs, summary.finished
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())
     families = ", ".join(f"{count} {family}" for family, count in finished["model_family"].value_counts().items())
-    trainings = runs["trunk_id"].fillna(runs["run_id"]).nunique()
+    trainings = _trainings(runs).nunique()
     lines = [
         f"Sweep {summary.name}: {len(runs)} evaluated models ({counts}) from {trainings} trainings",
         f"  finished: {families}; {_range(finished['num_params'], ',.0f')} parameters;"
         f" {_range(finished['compute_flops'], '.2g')} training FLOPs",
     ]
+    if summary.num_other:
+        lines.append(f"  {summary.num_other} more in this folder are of another spec and left out.")
     if any(DATASETS[name].generated for name in finished["upstream_dataset"].unique() if name in DATASETS):
         lines.append("  The upstream images are synthetic: these figures say how the tools work, not how vision does.")
     return lines
@@ -202,7 +225,7 @@ def _frontier_lines(summary: Summary) -> list[str]:
         "Compute frontier, E = a C^-b + c (E upstream error, C in FLOPs; least squares in log E on the Pareto points)",
         *(line for frontier in summary.frontiers for line in _one_frontier(frontier)),
         f"  {summary.num_near_chance} runs within {1 - _NEAR_CHANCE:.0%} of a guess are left out. [..]: {_LEVEL:.0%}"
-        " intervals of a bootstrap over runs;",
+        " intervals of a bootstrap over trainings;",
         "  on a frontier they are too narrow (about .65 where .95 is meant), and wrong where the law does not fit.",
     ]
 
@@ -219,8 +242,8 @@ def _one_frontier(frontier: Frontier) -> list[str]:
     return [
         f"  {frontier.name}: {law}",
         f"      {fit.selected.size} points over {decades:.2f} decades, error {error.max():.3f} to {error.min():.3f}"
-        f"; off the law by {fit.fit.residual_std:.1%}, of which luck of the test images {_luck(frontier):.1%}",
-        f"      {_irreducible_sentence(frontier)}",
+        f"; their spread about the law {fit.fit.residual_std:.1%}, the test images' luck alone {_luck(frontier):.1%}",
+        f"      {_verdict(frontier)}: {_MEANINGS[_verdict(frontier)]}",
     ]
 
 
@@ -234,18 +257,24 @@ def _luck(frontier: Frontier) -> float:
     return float(np.sqrt(((1 - error) / error / runs["upstream_num_eval"]).mean()))
 
 
-def _irreducible_sentence(frontier: Frontier) -> str:
-    front = frontier.fit
-    assert front is not None
-    low, high = front.interval("c", _LEVEL)
-    smallest = float(front.y.min())
-    if 0 < _MISFIT * _luck(frontier) < front.fit.residual_std:
-        return "the law does NOT fit these points: neither c nor its interval is to be read"
+def _verdict(frontier: Frontier) -> str:
+    """What may be said of the irreducible error."""
+    assert frontier.fit is not None
+    low, high = frontier.fit.interval("c", _LEVEL)
+    smallest = float(frontier.fit.y.min())
+    if 0 < _MISFIT * _luck(frontier) < frontier.fit.fit.residual_std:
+        return "the law does NOT fit"
     if low > _NEAR_ZERO * smallest:
-        return f"c is told from 0; the smallest error seen is {smallest:.3f}"
-    if high < _NEAR_SMALLEST * smallest:
-        return f"c is NOT told from 0, only bounded by {high:.3f}, where the smallest error seen is {smallest:.3f}"
-    return f"c is NOT identified: its interval runs from about 0 to the smallest error seen, {smallest:.3f}"
+        return "c is told from 0"
+    return "c is NOT told from 0" if high < _NEAR_SMALLEST * smallest else "c is NOT identified"
+
+
+_MEANINGS = {
+    "the law does NOT fit": "neither c nor its interval is to be read",
+    "c is told from 0": "there is an irreducible error",
+    "c is NOT told from 0": "there need be no irreducible error; it is less than its interval's end",
+    "c is NOT identified": "its interval runs from about 0 to the smallest error seen",
+}
 
 
 def _transfer_lines(summary: Summary) -> list[str]:
@@ -254,7 +283,7 @@ def _transfer_lines(summary: Summary) -> list[str]:
         return [*lines, "  no downstream tasks"]
     better, source = _better_upstream_accuracy(summary)
     lines += [
-        f"  A better upstream model: accuracy {better:.3f}, {source}.",
+        f"  A better upstream model has accuracy {better:.3f}, {source}.",
         f"  {'task':<16}{'shots':>5}{'chance':>8}{'best':>7}   {'predicted there':<22}{'saturation':<22}k, alpha, e_IR",
     ]
     return lines + [_task_line(task, better) for task in summary.tasks]
@@ -270,8 +299,16 @@ def _better_upstream_accuracy(summary: Summary) -> tuple[float, str]:
         band = laws[name].predict(compute, _LEVEL)
         if band.median < best:
             law = f"by the law of {name} at {compute:.2g} FLOPs, {_EXTRAPOLATED_COMPUTE:.0f} times the largest run"
-            return float(1 - band.median), f"{law} [{1 - band.high:.3f}, {1 - band.low:.3f}]"
-    return 1 - 0.75 * best, "three quarters of the least error seen"
+            return float(1 - band.median), f"[{1 - band.high:.3f}, {1 - band.low:.3f}] {law}"
+    return 1 - _BETTER * best, "with three quarters of the least error seen"
+
+
+_NOTES = {
+    "hidden_curvature": "nearly a straight line",
+    "few_points": "as few models as parameters",
+    "failed_draws": "many draws without a fit",
+    "at_bound": "a parameter at its bound",
+}
 
 
 def _task_line(task: Task, better: float) -> str:
@@ -283,10 +320,15 @@ def _task_line(task: Task, better: float) -> str:
     band = task.fit.predict(better, _LEVEL)
     low, high = task.fit.saturation_interval(_LEVEL)
     predicted = f"{band.median:.3f} [{band.low:.3f}, {band.high:.3f}]"
-    saturation = f"{task.fit.saturation:.3f} [{low:.3f}, {high:.3f}]"
+    kinds = {warning.kind for warning in task.fit.warnings}
+    saturation = "not seen" if "hidden_curvature" in kinds else f"{task.fit.saturation:.3f} [{low:.3f}, {high:.3f}]"
     law = ", ".join(f"{value:.3g}" for value in task.fit.params.values())
-    notes = [warning.kind for warning in task.fit.fit.warnings]
+    notes = [_NOTES.get(warning.kind, warning.kind) for warning in task.fit.warnings]
     if task.fit.selection != "convex_hull":
-        notes.append("the hull is a straight line: fitted to the running best")
+        notes.append("its hull is a straight line: fitted to the running best")
+    if band.median < task.accuracy.max():
+        notes.append("the law runs below the best model")
+    if task.fit.bootstrap.num_failed > len(task.fit.bootstrap.theta):
+        return f"{start}no interval: most draws of {task.fit.selected.size} hull models have no bend"
     note = f"   ({'; '.join(notes)})" if notes else ""
     return f"{start}{predicted:<22}{saturation:<22}{law}{note}"

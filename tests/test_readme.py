@@ -25,11 +25,16 @@ def test_the_first_thirty_lines_hold_a_program_that_runs(tmp_path, monkeypatch, 
     assert sum(bool(line.strip()) for line in program.splitlines()) <= 10
     folder = tmp_path / "runs" / "demo"
     folder.mkdir(parents=True)
-    write_sweep(folder)
+    write_sweep(folder, tasks={"digits": lambda error: 0.6 * error**1.5 + 0.2})
     monkeypatch.chdir(tmp_path)
     exec(compile(program, "README.md", "exec"), {})
     assert "Prediction(" in capsys.readouterr().out
-    assert (tmp_path / "transfer.png").stat().st_size > 0
+    assert (folder / "digits.png").stat().st_size > 0
+
+
+def test_the_program_for_a_table_of_ones_own_runs(capsys):
+    exec(compile(blocks("python")[1], "README.md", "exec"), {})
+    assert "Prediction(" in capsys.readouterr().out
 
 
 def test_the_example_spec_is_valid():

@@ -17,8 +17,11 @@ _CONTEXT = multiprocessing.get_context("spawn")  # fork breaks CUDA and torch's 
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker says of the job with this index: "progress" (value: images), "done" (value: the job's result) or
-    "died" (value: one line why; the worker is gone, its job has no result)."""
+    """What a worker says of the job with this index.
+
+    Kinds and values: "progress", what the job reports; "done", its result; "died", one line why: the worker is gone and
+    the job has no result.
+    """
 
     kind: str
     job: int
@@ -50,7 +53,9 @@ class LocalEngine:
         return len(self._devices)
 
     def run(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Generator[Event, None, None]:
-        """Call `function(*job, device, on_step)` for each job, in order, as slots get free.
+        """Call `function(*job, device, report)` for each job, in order, as slots get free.
+
+        What the function gives to `report` becomes the value of a "progress" event, as a tuple.
 
         `function` must be importable by name. A worker that dies is replaced; its job is reported, not tried again.
         Leaving the iteration early stops the workers.
@@ -121,4 +126,4 @@ def _work(connection: Connection, function: Callable[..., Any], device: str) -> 
             job = connection.recv()
         except EOFError:
             return
-        tell("done", function(*job, device, lambda value: tell("progress", value)))
+        tell("done", function(*job, device, lambda *value: tell("progress", value)))

@@ -37,7 +37,7 @@ def test_transfer_figure_shows_hull_law_saturation_and_chance():
     upstream = np.linspace(0.1, 0.6, 20)
     trans = sc.fit_transfer(upstream, 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1), num_draws=50)
     ax = sc.plots.plot_transfer(trans, task="pets 10-shot", chance=1 / 37)
-    assert {"hull", "Eq. 1", "95% band", "chance"} <= set(ax.get_legend_handles_labels()[1])
+    assert {"hull", "k e^alpha + e_IR", "95% band", "chance"} <= set(ax.get_legend_handles_labels()[1])
     assert ax.get_ylabel() == "pets 10-shot accuracy"
     assert any("saturation 0.90" in text.get_text() for text in ax.texts)
 

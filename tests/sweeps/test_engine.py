@@ -33,7 +33,7 @@ def name_process(index, device, on_step):
 def test_every_job_is_done_once_and_progress_is_passed_on():
     events = list(LocalEngine(["cpu", "cpu"]).run(add, [(i, 10) for i in range(5)]))
     assert {e.job: e.value for e in events if e.kind == "done"} == {i: f"{i + 10} on cpu" for i in range(5)}
-    assert {e.job: e.value for e in events if e.kind == "progress"} == {i: i for i in range(5)}
+    assert {e.job: e.value for e in events if e.kind == "progress"} == {i: (i,) for i in range(5)}
 
 
 def test_workers_are_kept_alive():

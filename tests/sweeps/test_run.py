@@ -151,7 +151,7 @@ def test_two_runners_on_one_folder_are_refused(tmp_path):
 
 
 def run_one(plan, folder, index=0):
-    return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", "cpu", lambda n: None)
+    return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", "cpu", lambda images, runs: None)
 
 
 def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeypatch):

@@ -19,19 +19,22 @@ def write_sweep(folder, law=lambda c: 0.5 * (c / 1e12) ** -0.3 + 0.05, n=60, num
         {
             "run_id": [f"r{i:03}" for i in range(n)], "step": 100, "weights": "last", "status": "ok",
             "cooled_down": True,
-            "upstream_dataset": "procedural", "num_classes": num_classes, "model_family": ["vit", "resnet"] * (n // 2),
+            "upstream_dataset": "procedural", "trunk_id": [f"t{i // 2:03}" for i in range(n)], "num_classes": num_classes, "model_family": ["vit", "resnet"] * (n // 2),
             "num_params": 1000, "compute_flops": compute, "upstream_error": error,
         }
     )  # fmt: skip
-    tasks = tasks or {"shapes": 0.6 * error**1.5 + 0.2, "shuffled_labels": rng.uniform(0.88, 0.92, n)}
+    tasks = tasks or {
+        "shapes": lambda error: 0.6 * error**1.5 + 0.2,
+        "shuffled_labels": lambda _: rng.uniform(0.88, 0.92, n),
+    }
     evals = [
         {
             "run_id": run_id, "step": 100, "weights": "last", "task": task, "method": "fewshot", "probe": "whitened",
             "num_shots": shots, "layer": "pre_logits", "draw": 0, "error": value,
         }
-        for task, errors in tasks.items()
+        for task, error_of in tasks.items()
         for shots in (1, 10)
-        for run_id, value in zip(records["run_id"], errors, strict=True)
+        for run_id, value in zip(records["run_id"], error_of(error), strict=True)
     ]  # fmt: skip
     write_records(records, folder / "records.parquet")
     write_records(pd.DataFrame(evals), folder / "evals.parquet", "evals")
@@ -91,3 +94,15 @@ def test_only_finished_runs_are_fitted(tmp_path):
     )
     write_records(pd.concat([records, bad]), tmp_path / "records.parquet")
     assert len(summarise(tmp_path, "mixed").finished) == len(records)
+
+
+def test_runs_of_another_spec_are_left_out_and_counted(tmp_path):
+    write_sweep(tmp_path)
+    text = write_summary(tmp_path, "edited", {f"r{i:03}" for i in range(50)})
+    assert "Sweep edited: 50 evaluated models" in text
+    assert "10 more in this folder are of another spec" in text
+
+
+def test_a_straight_hull_shows_no_saturation(tmp_path):
+    write_sweep(tmp_path, tasks={"shapes": lambda error: 0.2 + 0.6 * error})
+    assert "not seen" in write_summary(tmp_path, "straight")
