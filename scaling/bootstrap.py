@@ -121,22 +121,23 @@ def bootstrap_fit(
     >>> low < 0.25 < high
     True
     """
-    rng = rng or np.random.default_rng(0)
+    rng = np.random.default_rng(0 if rng is None else rng)
     weights = case_weights(fit.x.size, num_draws, rng, groups)
     return solve_draws(fit, fit.problem.x, fit.problem.y, weights, rng, fit.problem.residual_scale)
 
 
 def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: ArrayLike | None = None) -> np.ndarray:
     """How often each of n points (or its group) is drawn, shape (num_draws, n)."""
-    if num_draws < 1:
-        raise ValueError(f"num_draws must be at least 1, got {num_draws!r}")
+    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
+        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
     if groups is None:
         return rng.multinomial(n, np.full(n, 1 / n), size=num_draws)
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(f"groups must have one label a point, shape ({n},), got {labels.shape}")
-    names, member = np.unique(labels, return_inverse=True)
-    return rng.multinomial(names.size, np.full(names.size, 1 / names.size), size=num_draws)[:, member]
+    labels = [str(group) for group in np.asarray(groups, dtype=object).ravel()]
+    if len(labels) != n:
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
+    place = {label: index for index, label in enumerate(dict.fromkeys(labels))}
+    counts = rng.multinomial(len(place), np.full(len(place), 1 / len(place)), size=num_draws)
+    return counts[:, [place[label] for label in labels]]
 
 
 def solve_draws(
@@ -178,7 +179,7 @@ def _solve(problem: Problem, full_fit: np.ndarray) -> np.ndarray:
     known = np.broadcast_to(full_fit, scanned.shape)
     starts = np.where((problem.value(scanned) < problem.value(known))[:, None], scanned, known)
     solution = polish(problem, starts)
-    return solution.theta[solution.converged]
+    return solution.theta[solution.converged | solution.near]
 
 
 def _count_distinct(counted: np.ndarray, x: np.ndarray) -> np.ndarray:

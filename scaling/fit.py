@@ -16,7 +16,7 @@ from .solver import Problem
 __all__ = ["Fit", "check_positive", "residual_unit"]
 
 _COMPLEX_STEP = 1e-30  # a derivative by complex step has no cancellation, so any tiny step will do
-_AT_BOUND = 1e-9  # in scaled units, where every value is of order 1
+_AT_BOUND = 1e-9  # of a parameter's size that matters
 _SINGULAR = 1e-12  # smallest eigenvalue of the correlation of the Jacobian's columns below which they are collinear
 
 
@@ -58,12 +58,17 @@ class Fit:
     @property
     def at_bound(self) -> dict[str, float]:
         """Parameters that sit at a bound, with the bound in the user's units."""
-        problem = self.problem
-        near_lower = self.theta <= problem.lower + _AT_BOUND
-        near_upper = self.theta >= problem.upper - _AT_BOUND
-        return {
-            name: self.params[name] for name, at in zip(self.law.params, near_lower | near_upper, strict=True) if at
-        }
+        lower, upper, size = self.problem.lower, self.problem.upper, _AT_BOUND * self._smallest_that_matters
+        at = (self.theta <= lower + size) | (self.theta >= upper - size)
+        return {name: self.params[name] for name, is_at in zip(self.law.params, at, strict=True) if is_at}
+
+    @property
+    def _smallest_that_matters(self) -> np.ndarray:
+        """A size of each parameter, in scaled units, at which it is as large as the data: shape (num_params,)."""
+        smallest_y = float(np.min(np.abs(self.problem.y[self.problem.y != 0])))
+        with np.errstate(divide="ignore"):
+            amplitude = smallest_y / np.max(self.law.basis(self.theta[1:2], self.problem.x))
+        return np.array([amplitude, 1 / np.ptp(np.log(self.x)), smallest_y])[: self.theta.size]
 
     @property
     def num_free(self) -> int:
@@ -102,6 +107,8 @@ class Fit:
     @cached_property
     def _free_covariance(self) -> np.ndarray:
         """Of the free parameters in scaled units, shape (num_free, num_free); nan where the data do not tell."""
+        if self.num_free == 0:
+            return np.empty((0, 0))
         jacobian = self.problem.residual_jacobian(self.theta[None])[0][:, self._is_free]
         if self.x.size <= self.num_free or _smallest_eigenvalue(jacobian) < _SINGULAR:
             return np.full((self.num_free, self.num_free), np.nan)

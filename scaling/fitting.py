@@ -72,10 +72,28 @@ def fit_law(
     many = replace(problem, weights=np.ones((len(starts), x.size)))
     solution = polish(many, starts)
     best = int(np.argmin(solution.value))
+    theta, value = solution.theta[best], float(solution.value[best])
     if not solution.converged[best]:
-        raise FitError(f"no minimum found for {law.name!r}: the objective still falls after many steps")
-    fit = Fit(problem, solution.theta[best], x, y, x_unit, y_unit, float(solution.value[best]))
+        theta, value = _simplex(problem, theta)
+    fit = Fit(problem, theta, x, y, x_unit, y_unit, value)
     return _with_warnings(fit, fixed or {})
+
+
+def _simplex(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, float]:
+    """Nelder and Mead's method from near the minimum, for the kinks of a Huber objective, where no slope helps."""
+    from scipy.optimize import minimize  # here, because it would double the time of the import
+
+    if problem.objective.delta is not None:
+        bounds = list(zip(problem.lower, problem.upper, strict=True))
+        options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}
+        found = minimize(
+            lambda t: float(problem.value(t[None])[0]), theta, method="Nelder-Mead", bounds=bounds, options=options
+        )
+        if found.success and np.isfinite(found.fun):
+            return found.x, float(found.fun)
+    raise FitError(
+        f"no minimum found for {problem.law.name!r}: the data may show no trend, or lie beyond a double's range"
+    )
 
 
 # Checks -------------------------------------------------------------------------------------------------------
@@ -106,7 +124,11 @@ def _check_bounds(
     for name, pair in {**bounds, **{name: (value, value) for name, value in fixed.items()}}.items():
         if name not in limits:
             raise ValueError(f"{law.name!r} has the parameters {law.params}, got {name!r}")
-        if not pair[0] <= pair[1]:
+        if (
+            np.shape(pair) != (2,)
+            or not all(isinstance(end, int | float | np.number) for end in pair)
+            or not pair[0] <= pair[1]
+        ):
             raise ValueError(f"bounds of {name} must be (lower, upper), got {pair!r}")
         limits[name] = (float(pair[0]), float(pair[1]))
     lower, upper = np.array(list(limits.values())).T

@@ -117,7 +117,7 @@ def fit_frontier(
     (20, 0.3, 0.1)
     """
     check_selection(selection)
-    rng = rng or np.random.default_rng(0)
+    rng = np.random.default_rng(0 if rng is None else rng)
     x, y = check_points(x, y)
     selected = select(x, y, selection, tolerance)
     if selected.size < len(find_law(law).params) <= x.size:

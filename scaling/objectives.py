@@ -62,6 +62,8 @@ def find_objective(name: str, delta: float | None = None) -> Objective:
     objective = OBJECTIVES[name]
     if delta is None:
         return objective
-    if objective.delta is None or not delta > 0:
-        raise ValueError(f"delta must be positive and goes with a Huber objective, got delta={delta!r} for {name!r}")
+    if objective.delta is None or not 0 < delta < np.inf:
+        raise ValueError(
+            f"delta must be positive, finite and goes with a Huber objective, got delta={delta!r} for {name!r}"
+        )
     return Objective(name, objective.log, delta)

@@ -19,7 +19,27 @@ _STYLES = (
 )  # fmt: skip
 _FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
 _LAW_COLOUR, _TRANSFER_COLOUR = "#222222", "#009E73"
-_ERROR_TICKS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_ERROR_TICKS = (
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
@@ -97,6 +117,8 @@ def _new_axes() -> Axes:
 
 def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
     labels = np.asarray(["runs"] * len(x) if groups is None else groups, dtype=str)
+    if labels.shape != x.shape:
+        raise ValueError(f"groups must have one label a point, shape {x.shape}, got {labels.shape}")
     names = sorted(set(labels.tolist()))
     others = [name for name in names if name not in _FAMILIES]
     first_other = len(_FAMILIES) if len(others) < len(names) else 0

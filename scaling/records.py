@@ -53,16 +53,26 @@ def read_records(
     records = _read_table(source, "records")
     validate_records(records)
     if weights is not None:
+        known = sorted(records["weights"].unique())
+        if len(records) and weights not in known:
+            raise ValueError(f"weights must be one of {known} or None, got {weights!r}")
         records = records[records["weights"] == weights].reset_index(drop=True)
     if not wide or isinstance(source, pd.DataFrame) or not Path(source).is_dir():
         return records
-    evals = _read_table(source, "evals")
+    evals = read_evals(source)
     return records if evals.empty else _add_task_columns(records, evals, probe, layer)
 
 
 def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
-    """The long table of downstream evaluations: a row a (model, task, method, shots, layer, draw)."""
-    return _read_table(source, "evals")
+    """The long table of downstream evaluations: a row a (model, task, method, shots, layer, draw).
+
+    Raises:
+        ValueError: a required column is missing or a value is out of range, with its rows.
+    """
+    evals = _read_table(source, "evals")
+    if len(evals):
+        _validate(evals, "evals")
+    return evals
 
 
 def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -120,7 +130,10 @@ def _read_table(source: str | os.PathLike[str] | pd.DataFrame, table: str) -> pd
     if not path.exists():
         raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
     if path.suffix.lower() == ".csv":
-        return pd.read_csv(path)
+        try:
+            return pd.read_csv(path, dtype={"run_id": str})
+        except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
+            raise ValueError(f"{path} cannot be read as csv: {error}") from error
     files = _table_files(path, table)
     if not files and table == "records":
         raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
@@ -146,7 +159,10 @@ def _read_parquet_files(files: list[Path], table: str) -> pd.DataFrame:
             raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
         return arrow_schema(table).empty_table().to_pandas()
     # By name and with promoted types: a column that only some runs have is kept, null elsewhere.
-    return pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    except pa.ArrowException as error:
+        raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
 
 
 def _read_parquet(file: Path) -> pa.Table | None:
@@ -210,7 +226,11 @@ def _column_faults(frame: pd.DataFrame, column: Column, required: bool) -> list[
     faults = []
     if required:
         faults += _fault(column.name, "must not be null", values, missing & _must_have_value(frame, column))
-    if column.kind in ("text", "flag"):
+    if column.kind == "flag":
+        return faults + _fault(
+            column.name, "must be true or false", values, ~missing & ~values.isin([True, False]).to_numpy()
+        )
+    if column.kind == "text":
         return faults
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     unreadable = np.isnan(numbers) & ~missing

@@ -19,6 +19,7 @@ _MAX_ITERATIONS = 300
 # square root of that, in standard errors.
 _NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: steps are taken on trust
 _LAST_DECREASE = 1e-24
+_GOOD_ENOUGH = 1e-4
 _MAX_NEAR_STEPS = 8  # each gains a digit at least
 _ROUNDING = 2e-15  # residuals of data that lie on the law, relative to y
 _SINGULAR = 1e-15  # added to a diagonal of ones: below it a direction is rounding
@@ -78,11 +79,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """Parameters (batch, num_params) in scaled units, the objective (batch,), and which members converged."""
+    """Parameters (batch, num_params) in scaled units, the objective (batch,), which members converged, and which are
+    near enough for a bootstrap draw (a Huber objective has kinks, at which the last digits take long)."""
 
     theta: np.ndarray
     value: np.ndarray
     converged: np.ndarray
+    near: np.ndarray
 
 
 def scan(problem: Problem, num_starts: int) -> np.ndarray:
@@ -112,6 +115,7 @@ def polish(problem: Problem, theta: np.ndarray) -> Solution:
     floor = _ROUNDING**2 * np.sum(problem.weights / problem.residual_scale**2, axis=1)
     damping = np.full(len(theta), _START_DAMPING)
     converged, num_near = np.zeros(len(theta), dtype=bool), np.zeros(len(theta), dtype=int)
+    promised = np.full(len(theta), np.inf)
     active = np.flatnonzero(np.isfinite(value))
     for _ in range(_MAX_ITERATIONS):
         if active.size == 0:
@@ -128,10 +132,11 @@ def polish(problem: Problem, theta: np.ndarray) -> Solution:
         num_near[active] += near
         at_minimum = (predicted <= _LAST_DECREASE * value[active]) | (value[active] <= floor[active])
         at_minimum |= num_near[active] >= _MAX_NEAR_STEPS
-        done = at_minimum | (damping[active] > _MAX_DAMPING)
-        converged[active] = done
-        active = active[~done]
-    return Solution(theta, value, converged)
+        stuck = damping[active] > _MAX_DAMPING
+        converged[active] = at_minimum | (stuck & np.isfinite(predicted))
+        promised[active] = predicted
+        active = active[~(at_minimum | stuck)]
+    return Solution(theta, value, converged, promised <= _GOOD_ENOUGH * value)
 
 
 # Scan ---------------------------------------------------------------------------------------------------------

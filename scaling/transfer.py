@@ -170,11 +170,15 @@ def fit_transfer(
         raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
     if selection != "convex_hull" and hull_points != "vertices":
         raise ValueError(f"hull_points={hull_points!r} goes with selection='convex_hull', got {selection!r}")
-    rng = rng or np.random.default_rng(0)
+    rng = np.random.default_rng(0 if rng is None else rng)
     upstream = _fractions("upstream_accuracy", upstream_accuracy)
     downstream = _fractions("downstream_accuracy", downstream_accuracy)
     _fractions("upstream_bayes_error", upstream_bayes_error)
     _check_models(upstream, downstream)
+    if np.shape(window) != (2,):
+        raise ValueError(f"window must be (from, to), got {window!r}")
+    if groups is not None and np.shape(groups) != upstream.shape:
+        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
     inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
     if inside.size == 0:
         raise FitError(f"no model has an upstream accuracy in the window {window}")

@@ -36,7 +36,7 @@ def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (SpecError, SweepBusyError, FileNotFoundError) as error:
+        except (SpecError, SweepBusyError, OSError) as error:
             Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(_WRONG_USE) from None
 

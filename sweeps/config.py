@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from .data.datasets import find_dataset
 from .recipes import find_recipe
@@ -20,13 +20,29 @@ __all__ = [
 NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
 
 
+def _no_flag(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
+def _no_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("must not repeat a value")
+    return values
+
+
+_LARGEST = 2**31 - 1  # what every library below takes for a whole number
+Count = Annotated[int, BeforeValidator(_no_flag), Field(ge=1, le=_LARGEST)]
+Seed = Annotated[int, BeforeValidator(_no_flag), Field(ge=0, le=_LARGEST)]
+Amount = Annotated[float, BeforeValidator(_no_flag)]
 DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
 
 
 class Section(BaseModel):
     """A part of a config: frozen, and no field that is not named here."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class UpstreamConfig(Section):
@@ -46,11 +62,11 @@ class VitConfig(Section):
     """
 
     family: Literal["vit"] = "vit"
-    width: int = Field(ge=1)
-    depth: int = Field(ge=1)
-    patch: int = Field(ge=1)
-    heads: int = Field(ge=1)
-    mlp_dim: int = Field(ge=1)
+    width: Count
+    depth: Count
+    patch: Count
+    heads: Count
+    mlp_dim: Count
     pooling: Literal["avg", "token", "map"] = "avg"
 
     @model_validator(mode="before")
@@ -77,8 +93,8 @@ class ResNetConfig(Section):
     """A residual network of basic blocks: `width` channels in the first stage, doubled in each further one."""
 
     family: Literal["resnet"] = "resnet"
-    width: int = Field(ge=2, multiple_of=2)
-    depth: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, max_length=4)
+    width: Count = Field(multiple_of=2)
+    depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
 
     @model_validator(mode="after")
     def _two_blocks(self) -> "ResNetConfig":
@@ -99,11 +115,11 @@ class RecipeConfig(Section):
 
     name: str = "small_scale"
     optimizer: Literal["adamw"]
-    lr: float = Field(gt=0)
+    lr: Amount = Field(gt=0)
     weight_decay: float = Field(ge=0)
     head_lr_multiplier: float = Field(gt=0)
     head_weight_decay: float = Field(ge=0)
-    batch_size: int = Field(ge=1)
+    batch_size: Count
     augment: Literal["crop_flip", "none"]
     label_smoothing: float = Field(ge=0, lt=1)
 
@@ -126,17 +142,17 @@ class ScheduleConfig(Section):
 class EvaluateConfig(Section):
     """Upstream evaluation: every so many steps (None: only at the end), on at most so many test images."""
 
-    every_steps: int | None = Field(default=None, ge=1)
-    max_upstream: int | None = Field(default=None, ge=1)
+    every_steps: Count | None = None
+    max_upstream: Count | None = None
 
 
 class DownstreamConfig(Section):
     """Few-shot linear evaluation of frozen features."""
 
-    tasks: tuple[DatasetName, ...] = ()
-    shots: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(1, 5, 10), min_length=1)
-    draws: int = Field(default=3, ge=1)
-    max_eval: int | None = Field(default=1000, ge=1)
+    tasks: Annotated[tuple[DatasetName, ...], AfterValidator(_no_repeats)] = ()
+    shots: Annotated[tuple[Count, ...], AfterValidator(_no_repeats)] = Field(default=(1, 5, 10), min_length=1)
+    draws: Count = 3
+    max_eval: Count | None = 1000
 
 
 class RunConfig(Section):
@@ -147,15 +163,15 @@ class RunConfig(Section):
 
     upstream: UpstreamConfig
     model: ModelConfig
-    train_examples: int = Field(ge=1)
-    steps: int = Field(ge=1)
+    train_examples: Count
+    steps: Count
     recipe: RecipeConfig
     schedule: ScheduleConfig
-    seed: int = Field(ge=0)
+    seed: Seed
     evaluate: EvaluateConfig
     downstream: DownstreamConfig
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    threads: int = Field(default=1, ge=1)
+    threads: Count = 1
     numerics_version: int = NUMERICS_VERSION
 
     @property

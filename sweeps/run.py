@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,14 +77,9 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
     # Imported here: torch takes seconds, and a sweep that is finished needs none of it.
     from .engines.local import LocalEngine
     from .jobs import run_trunk, write_failure
-    from .models.cost import count_cost
     from .progress import SweepProgress
 
-    flops = {}
-    for trunk in trunks:
-        config = trunk.configs[0]
-        if config.model not in flops:
-            flops[config.model] = count_cost(config.model, config.image_size, config.num_classes).flops_per_image
+    flops = {trunk.configs[0].model: _flops(trunk.configs[0]) for trunk in trunks}
     trunks = sorted(
         trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
     )
@@ -100,7 +95,20 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
             if event.kind == "died":
                 for config in trunks[event.job].configs:
                     if _status(config, paths) not in _FINISHED:
-                        write_failure(paths.run(config.run_id), config, plan.name, "failed", event.value, event.value)
+                        with suppress(OSError):  # a full disk: the run stays waiting, and the others go on
+                            write_failure(
+                                paths.run(config.run_id), config, plan.name, "failed", event.value, event.value
+                            )
+
+
+def _flops(config: RunConfig) -> int:
+    """Forward FLOPs of one image; 1 for a shape that cannot be built, which its own run will tell."""
+    from .models.cost import count_cost
+
+    try:
+        return count_cost(config.model, config.image_size, config.num_classes).flops_per_image
+    except (RuntimeError, ValueError, MemoryError):
+        return 1
 
 
 def _default_devices(plan: Plan) -> list[str]:

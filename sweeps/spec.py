@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import yaml
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from .config import DatasetName, DownstreamConfig, RecipeConfig, ResNetConfig, Section, VitConfig
+from .config import Count, DatasetName, DownstreamConfig, RecipeConfig, ResNetConfig, Section, Seed, VitConfig
 from .durations import Duration, parse_duration
 from .schedules import SCHEDULES
 
@@ -24,6 +24,17 @@ _MAX_SHOWN_ERRORS = 8
 
 class SpecError(ValueError):
     """A spec that cannot be run; a line a fault: the field, the value got, what is valid."""
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a field that stands twice is a fault; plain YAML takes the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.YAMLError(f"{key!r} stands twice in one section{node.start_mark}")
+        return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,15 @@ def read_spec(path: str | Path) -> SweepSpec:
         SpecError: no such file, not YAML, or a field is unknown, missing or out of range.
     """
     try:
-        raw = yaml.safe_load(Path(path).read_text())
+        raw = yaml.load(Path(path).read_text(), Loader=_UniqueKeys)
     except OSError as error:
         raise SpecError(f"no spec can be read at {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     try:
         return parse_spec(raw)
+    except RecursionError:
+        raise SpecError(f"{path}: a field holds itself") from None
     except SpecError as error:
         raise SpecError(f"{path}: {error}") from error
 
@@ -119,7 +132,7 @@ class UpstreamSpec(Section):
     """`num_images`: of a generated set, how many training images there are."""
 
     dataset: DatasetName
-    num_images: int | None = Field(default=None, ge=1)
+    num_images: Count | None = None
     val_fraction: float = Field(default=0.02, ge=0, le=0.5)
     folder: str | None = None
 
@@ -139,7 +152,7 @@ class ScheduleSpec(Section):
 
 class EvaluateSpec(Section):
     every: Length | None = None
-    max_upstream: int | None = Field(default=None, ge=1)
+    max_upstream: Count | None = None
 
 
 class CellSpec(Section):
@@ -149,15 +162,15 @@ class CellSpec(Section):
     model: ModelSpec
     train_examples: Amount = Duration(100, "%")
     steps: Annotated[Any, BeforeValidator(_num_steps)] = None
-    epochs: float | None = Field(default=None, gt=0)
-    examples: float | None = Field(default=None, gt=0)
+    epochs: float | None = Field(default=None, gt=0, le=1e9)
+    examples: float | None = Field(default=None, gt=0, le=1e15)
     recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))
     schedule: ScheduleSpec | None = None
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     evaluate: EvaluateSpec = EvaluateSpec()
     downstream: DownstreamConfig = DownstreamConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    threads: int = Field(default=1, ge=1)
+    threads: Count = 1
 
     @property
     def length(self) -> Duration | None:
@@ -181,6 +194,8 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for family, entries in families.items():
         if family not in ModelSpec.model_fields:
             raise SpecError(f"model: unknown family {family!r}; valid: {list(ModelSpec.model_fields)}")
+        if entries in ([], None):
+            raise SpecError(f"model.{family}: needs at least one shape, got {entries!r}")
         for entry in entries if isinstance(entries, list) else [entries]:
             if not isinstance(entry, Mapping):
                 raise SpecError(f"model.{family}: each entry must be a mapping such as {{width: 32}}, got {entry!r}")

@@ -18,7 +18,7 @@ def build(config: VitConfig, image_size: int, num_classes: int) -> nn.Module:
         embed_dim=config.width,
         depth=config.depth,
         num_heads=config.heads,
-        mlp_ratio=config.mlp_dim / config.width,
+        mlp_ratio=(config.mlp_dim + 0.5) / config.width,  # timm multiplies by the width and cuts off
         global_pool=config.pooling,
         class_token=config.pooling == "token",
         weight_init="jax",  # timm's default, a standard deviation of .02, is far too small for narrow models

@@ -65,7 +65,7 @@ def test_draws_with_too_few_distinct_points_are_counted():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ({"num_draws": 0}, "num_draws must be at least 1"),
+        ({"num_draws": 0}, "num_draws must be a whole number of at least 1"),
         ({"groups": [1, 2]}, r"groups must have one label a point, shape \(20,\), got \(2,\)"),
     ],
 )

@@ -235,7 +235,7 @@ def test_no_answer_has_its_reason(x, y, reason):
         ({"y_std": [0.1] * 7 + [0]}, "y_std must be positive"),
         ({"objective": "l1"}, "objective must be one of .*, got 'l1'"),
         ({"objective": "huber", "delta": -1}, "delta must be positive"),
-        ({"delta": 0.1}, "delta must be positive and goes with a Huber objective"),
+        ({"delta": 0.1}, "delta must be positive, finite and goes with a Huber objective"),
         ({"bounds": {"z": (0, 1)}}, "has the parameters .* got 'z'"),
         ({"bounds": {"c": (1, 0)}}, r"bounds of c must be \(lower, upper\)"),
     ],
@@ -327,3 +327,60 @@ def test_a_bounded_amplitude_far_from_one():
 def test_the_summary_gives_the_amplitude_at_the_middle_of_the_data():
     fit = fit_law("saturating_power", C, E, fixed={"a": 15811.388300841898})
     assert "amplitude at the geometric mean of x, 3.162e+19: 0.210848" in fit.summary()
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"), [(58, {"y_std": np.full(8, 0.005)}), (1, {"delta": 1e-6}), (7, {"delta": 1e-6}), (3, {})]
+)
+def test_huber_fits_end_at_their_kinks(seed, options):
+    """With 2 % noise most residuals lie beyond delta: the minimum is a kink, with no curvature on either side."""
+    y = noisy(seed, 0.02)
+    fit = fit_law("saturating_power", C, y, objective="log_huber", **options)
+    scale = options.get("y_std", np.ones(8) * y) / y
+    rule = fit.objective
+
+    def value(q):
+        f = np.exp(q[0] - np.exp(q[1]) * np.log(C / 1e19)) + np.exp(q[2])
+        return rule.rho((np.log(f) - np.log(y)) / scale).sum()
+
+    simplex = {"xatol": 1e-11, "fatol": 1e-16, "maxiter": 8000, "maxfev": 8000}
+    starts = np.random.default_rng(0).uniform([-3, -3, -5], [1, 0, -1], (30, 3))
+    best = min(minimize(value, start, method="Nelder-Mead", options=simplex).fun for start in starts)
+    # 1e-4 of the objective: both are simplex searches at a kink.
+    assert fit.objective_value <= best * (1 + 1e-4)
+
+
+def test_a_delta_that_is_no_threshold_is_refused():
+    with pytest.raises(ValueError, match="delta must be positive, finite"):
+        fit_law("saturating_power", C, E, objective="log_huber", delta=np.inf)
+
+
+def test_all_parameters_may_be_fixed():
+    known = {"a": 15811.388300841898, "b": 0.25, "c": 0.1}
+    fit = fit_law("saturating_power", C, noisy(1), fixed=known)
+    assert fit.params == pytest.approx(known)
+    band = fit.predict([1e22], level=0.95)
+    assert band.low == band.high == band.median
+
+
+def test_at_bound_does_not_depend_on_the_unit_of_a_bounded_amplitude():
+    x = np.geomspace(1e-18, 1e-15, 8)
+    fit = fit_law("saturating_power", x, 3e-18 * x**-0.96 + 0.1, bounds={"a": (0.0, np.inf)})
+    assert fit.at_bound == {}
+
+
+def test_interval_of_a_parameter():
+    fit = fit_law("saturating_power", C, noisy(2))
+    low, high = fit.interval("b")
+    assert low < 0.25 < high
+    assert fit.interval("c", level=0.5)[0] > fit.interval("c")[0] >= 0
+    with pytest.raises(ValueError, match="has the parameters"):
+        fit.interval("z")
+    with pytest.warns(FitWarning):
+        flat = fit_law("saturating_power", SHALLOW_X, SHALLOW_Y, objective="least_squares")
+    with pytest.raises(FitError, match=r"c has no standard error .*use bootstrap_fit"):
+        flat.interval("c")
+
+
+def test_a_result_prints_itself():
+    assert repr(fit_law("saturating_power", C, noisy(2))).startswith("saturating_power: a x^-b + c")

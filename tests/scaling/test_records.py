@@ -143,6 +143,7 @@ def test_measurements_of_a_sweep_without_any_are_empty(tmp_path):
         ({"run_id": "same"}, "run_id, step, weights must not repeat; rows 1: same / 100 / last"),
         ({"upstream_top5_error": [0.1, 0.2, 5.0]}, "upstream_top5_error must lie"),
         ({"run_id": ["a", None, "c"]}, "run_id must not be null; row 1"),
+        ({"cooled_down": ["yes", "no", "False"]}, "cooled_down must be true or false; rows 0: yes"),
     ],
 )
 def test_bad_rows_are_named(changes, message):
@@ -184,3 +185,27 @@ def test_whole_numbers_stay_whole(tmp_path):
     write_records(records(1), tmp_path / "records.parquet")
     assert read_records(tmp_path / "records.parquet")["num_params"][0] == 2**62 + 1
     assert pq.read_schema(tmp_path / "records.parquet").field("num_params").type == pa.int64()
+
+
+def test_evals_are_checked_when_they_are_read(tmp_path):
+    write_records(records(1), tmp_path / "records.parquet")
+    pd.DataFrame([evals(error=40.0)]).to_parquet(tmp_path / "evals.parquet")
+    with pytest.raises(ValueError, match=r"bad evals: error must lie in \[0, 1\] \(is this percent"):
+        read_records(tmp_path)
+
+
+def test_weights_that_no_row_has():
+    with pytest.raises(ValueError, match=r"weights must be one of \['last'\] or None, got 'lst'"):
+        read_records(records(), weights="lst")
+
+
+def test_a_csv_that_is_none_is_named(tmp_path):
+    for content in (b"", b"\xff\xfe\x00"):
+        (tmp_path / "runs.csv").write_bytes(content)
+        with pytest.raises(ValueError, match=r"runs.csv cannot be read as csv"):
+            read_records(tmp_path / "runs.csv")
+
+
+def test_a_run_id_of_digits_stays_a_text(tmp_path):
+    (tmp_path / "runs.csv").write_text("run_id,step,weights,upstream_error\n007,1,last,0.5\n07,1,last,0.4\n")
+    assert read_records(tmp_path / "runs.csv")["run_id"].tolist() == ["007", "07"]

@@ -78,3 +78,10 @@ def test_counting_leaves_fused_attention_on():
 
     count_cost(SMALL["vit"][0], 8, 10)
     assert use_fused_attn()
+
+
+@pytest.mark.parametrize(("width", "mlp_dim"), [(7, 61), (56, 488), (56, 920), (32, 128), (48, 49)])
+def test_the_mlp_is_as_wide_as_the_config_says(width, mlp_dim):
+    """timm takes a ratio and cuts its product with the width off."""
+    model = build_model(VitConfig(width=width, depth=1, patch=4, heads=1, mlp_dim=mlp_dim), 8, 10)
+    assert model.blocks[0].mlp.fc1.out_features == mlp_dim

@@ -57,6 +57,13 @@ def fault(**changes):
         ({"steps": "2 epochs"}, ["steps: must be a number of steps; epochs and examples have fields of their own"]),
         ({"steps": "1e400"}, ["steps: must be a number"]),
         ({"train_examples": "1e400"}, ["train_examples: must be a number"]),
+        ({"recipe__lr": [float("inf"), 1e-3]}, ["recipe.lr:", "finite"]),
+        ({"seeds": [10**20]}, ["seeds:", "less than or equal to 2147483647"]),
+        ({"threads": True}, ["threads: must be a number"]),
+        ({"model": {"vit": [{"width": 10**12, "depth": 1, "patch": 4}]}}, ["model.vit.width:", "less than or equal"]),
+        ({"model": {"vit": [], "resnet": [{"width": 4, "depth": [1, 1]}]}}, ["model.vit: needs at least one shape"]),
+        ({"downstream__tasks": ["shapes", "shapes"]}, ["downstream.tasks: must not repeat a value"]),
+        ({"downstream__shots": [5, 5]}, ["downstream.shots: must not repeat a value"]),
         ({"order": "random"}, ["order: must be 'cheapest_first' or 'largest_first', got 'random'"]),
         ({"upstream": None}, ["upstream: missing"]),
         ({"downstream__shots": [0]}, ["downstream.shots.0:", "got 0"]),
@@ -86,6 +93,21 @@ def test_a_binary_file_is_no_spec(tmp_path):
     path.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(SpecError, match="is not YAML"):
         read_spec(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["name: a\nname: b", "name: a\nmodel: {vit: [1], vit: [2]}", "name: a\nsteps: &a [*a]"]
+)
+def test_a_field_that_stands_twice_or_holds_itself(tmp_path, text):
+    path = tmp_path / "spec.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=r"stands twice|holds itself|must map"):
+        read_spec(path)
+
+
+def test_a_folder_is_no_spec(tmp_path):
+    with pytest.raises(SpecError, match=r"no spec can be read at .*: Is a directory"):
+        read_spec(tmp_path)
 
 
 # The grid -----------------------------------------------------------------------------------------------------

@@ -17,12 +17,20 @@ def write_sweep(folder, law=lambda c: 0.5 * (c / 1e12) ** -0.3 + 0.05, n=60, num
     error = np.minimum(law(compute) * np.exp(rng.exponential(0.05, n)), 0.99)
     records = pd.DataFrame(
         {
-            "run_id": [f"r{i:03}" for i in range(n)], "step": 100, "weights": "last", "status": "ok",
+            "run_id": [f"r{i:03}" for i in range(n)],
+            "trunk_id": [f"t{i // 2:03}" for i in range(n)],
+            "step": 100,
+            "weights": "last",
+            "status": "ok",
             "cooled_down": True,
-            "upstream_dataset": "procedural", "trunk_id": [f"t{i // 2:03}" for i in range(n)], "num_classes": num_classes, "model_family": ["vit", "resnet"] * (n // 2),
-            "num_params": 1000, "compute_flops": compute, "upstream_error": error,
+            "upstream_dataset": "procedural",
+            "num_classes": num_classes,
+            "model_family": ["vit", "resnet"] * (n // 2),
+            "num_params": 1000,
+            "compute_flops": compute,
+            "upstream_error": error,
         }
-    )  # fmt: skip
+    )
     tasks = tasks or {
         "shapes": lambda error: 0.6 * error**1.5 + 0.2,
         "shuffled_labels": lambda _: rng.uniform(0.88, 0.92, n),
