@@ -131,5 +131,5 @@ def test_coverage_at_ten_times_the_largest_compute(n, noise):
             covered[name].append(bool(band.low[0] <= truth <= band.high[0]))
     shares = {name: float(np.mean(values)) for name, values in covered.items()}
     print(f"n = {n}, noise {noise}: {shares}")
-    assert 0.93 <= shares["delta"] <= 0.985
-    assert 0.85 <= shares["bootstrap"] <= 0.99
+    assert 0.93 <= shares["delta"] <= 0.97
+    assert 0.87 <= shares["bootstrap"] <= 0.97
