@@ -17,12 +17,7 @@ MODELS = {
 BATCH_SIZE = 32
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_1200_procedural_images(benchmark):

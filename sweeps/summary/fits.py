@@ -1,0 +1,154 @@
+"""Both laws fitted to the records of a sweep."""
+
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scaling import FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
+
+from ..data.datasets import DATASETS
+
+__all__ = ["ALL_RUNS", "LEVEL", "NEAR_CHANCE", "VERDICTS", "Frontier", "Summary", "Task", "summarise", "trainings"]
+
+LEVEL = 0.95
+ALL_RUNS = "all runs"
+NEAR_CHANCE = 0.95  # runs whose error is above this share of a guess's bend the law, which has no such plateau
+_NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an interval of c that says nothing
+# Spread about a law over the luck of the test images from which on the law is said not to fit. Seeds add about as much
+# again, and a frontier's steps from model to model some more.
+_MISFIT = 4.0
+VERDICTS = {
+    "the law does NOT fit": "neither c nor its interval is to be read",
+    "c is told from 0": "there is an irreducible error",
+    "c is NOT told from 0": "there need be no irreducible error; it is less than its interval's end",
+    "c is NOT identified": "its interval runs from about 0 to the smallest error seen",
+}
+"""Verdicts on a frontier's irreducible error, and what each means."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The frontier of a group of runs: its fit, or why there is none; `runs` are those that learned anything."""
+
+    name: str
+    runs: pd.DataFrame
+    fit: FrontierFit | None
+    reason: str
+
+    @property
+    def luck(self) -> float:
+        """Relative error of the frontier's points that the number of test images alone makes; 0 if not known."""
+        if self.fit is None or "upstream_num_eval" not in self.runs:
+            return 0.0
+        runs = self.runs.iloc[self.fit.selected]
+        error = runs["upstream_error"]
+        return float(np.sqrt(((1 - error) / error / runs["upstream_num_eval"]).mean()))
+
+    @property
+    def verdict(self) -> str:
+        """What may be said of the irreducible error: a key of `VERDICTS`."""
+        assert self.fit is not None
+        low, high = self.fit.interval("c", LEVEL)
+        smallest = float(self.fit.y.min())
+        if 0 < _MISFIT * self.luck < self.fit.fit.residual_std:
+            return "the law does NOT fit"
+        if low > _NEAR_ZERO * smallest:
+            return "c is told from 0"
+        return "c is NOT told from 0" if high < _NEAR_SMALLEST * smallest else "c is NOT identified"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A downstream task and the models evaluated on it: its fit, or why there is none."""
+
+    name: str
+    num_shots: int
+    chance: float
+    is_control: bool
+    runs: pd.DataFrame
+    accuracy: pd.Series
+    fit: TransferFit | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Both laws of a sweep: frontiers of all runs and of each family, and downstream tasks."""
+
+    name: str
+    runs: pd.DataFrame
+    num_other: int  # runs in the folder that are of another spec
+    finished: pd.DataFrame
+    num_near_chance: int
+    frontiers: list[Frontier]
+    tasks: list[Task]
+
+    @property
+    def best_family(self) -> str:
+        """The family of the run with the least error."""
+        return str(self.finished["model_family"].iloc[int(self.finished["upstream_error"].argmin())])
+
+
+def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -> Summary:
+    """Fit both laws to the runs of a folder whose learning rate came to its end."""
+    everything = read_records(folder)
+    runs = everything if run_ids is None else everything[everything["run_id"].isin(run_ids)]
+    is_finished = runs["status"].eq("ok") & runs["cooled_down"].eq(True)
+    finished = runs[is_finished].reset_index(drop=True)
+    chance = 1 - 1 / finished["num_classes"]
+    learned = finished[finished["upstream_error"].between(0, NEAR_CHANCE * chance, inclusive="right")]
+    learned = learned.reset_index(drop=True)  # an error of 0 has no logarithm
+    families = sorted(finished["model_family"].unique())
+    groups = {ALL_RUNS: learned} | {family: learned[learned["model_family"] == family] for family in families}
+    if len(families) == 1:
+        del groups[families[0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
+        frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
+        tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(read_evals(folder))]
+    num_other = len(everything) - len(runs)
+    return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
+
+
+def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
+    try:
+        return Frontier(
+            name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"], groups=trainings(runs)), ""
+        )
+    except ValueError as error:
+        return Frontier(name, runs, None, str(error))
+
+
+def _tasks(evals: pd.DataFrame) -> list[tuple[str, int]]:
+    """Each task with its largest number of shots."""
+    fewshot = evals[evals["method"] == "fewshot"]
+    return [(str(task), int(shots)) for task, shots in fewshot.groupby("task", sort=False)["num_shots"].max().items()]
+
+
+def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
+    runs = finished.dropna(subset=[f"{name}_{num_shots}shot_error"])
+    accuracy = 1 - runs[f"{name}_{num_shots}shot_error"]
+    dataset = DATASETS[name]
+    fit, reason = (None, "") if dataset.negative_control else _fit_transfer(runs, accuracy)
+    return Task(name, num_shots, 1 / dataset.num_classes, dataset.negative_control, runs, accuracy, fit, reason)
+
+
+def _fit_transfer(runs: pd.DataFrame, accuracy: pd.Series) -> tuple[TransferFit | None, str]:
+    """On the hull; where that is a straight line, which has no bend to fit, on the running best."""
+    reason = ""
+    for selection, hull_points in (("convex_hull", "sampled"), ("pareto", "vertices")):
+        choice = {"selection": selection, "hull_points": hull_points, "groups": trainings(runs)}
+        try:
+            return fit_transfer(1 - runs["upstream_error"], accuracy, **choice), ""
+        except ValueError as error:
+            reason = str(error)
+    return None, reason
+
+
+def trainings(runs: pd.DataFrame) -> pd.Series:
+    """What is drawn together in a bootstrap: branches of one trunk are no independent runs."""
+    return runs["trunk_id"].fillna(runs["run_id"])
