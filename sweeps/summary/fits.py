@@ -23,7 +23,7 @@ _NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an in
 _MISFIT = 4.0
 VERDICTS = {
     "the law does NOT fit": "neither c nor its interval is to be read",
-    "c is told from 0": "there is an irreducible error",
+    "c is told from 0": "these runs level off; other models or data may go below",
     "c is NOT told from 0": "there need be no irreducible error; it is less than its interval's end",
     "c is NOT identified": "its interval runs from about 0 to the smallest error seen",
 }
