@@ -40,7 +40,8 @@ def read_records(
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
-        `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie beside it.
+        `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie in the folder, or beside
+        a file named `records.parquet`.
 
     Raises:
         ValueError: no records, a missing column, or values out of range, with their rows.
@@ -57,9 +58,9 @@ def read_records(
         if len(records) and weights not in known:
             raise ValueError(f"weights must be one of {known} or None, got {weights!r}")
         records = records[records["weights"] == weights].reset_index(drop=True)
-    if not wide or isinstance(source, pd.DataFrame) or not Path(source).is_dir():
+    if not wide or isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv":
         return records
-    evals = read_evals(source)
+    evals = read_evals(_evals_beside(Path(source)))
     return records if evals.empty else _add_task_columns(records, evals, probe, layer)
 
 
@@ -138,6 +139,14 @@ def _read_table(source: str | os.PathLike[str] | pd.DataFrame, table: str) -> pd
     if not files and table == "records":
         raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
     return _read_parquet_files(files, table)
+
+
+def _evals_beside(path: Path) -> Path | pd.DataFrame:
+    """Where the evals of a folder or of a records file lie: `evals.parquet` in the same folder, where there is one."""
+    if path.is_dir():
+        return path
+    beside = path.with_name("evals.parquet")
+    return beside if path.name == "records.parquet" and beside.is_file() else pd.DataFrame()
 
 
 def _table_files(path: Path, table: str) -> list[Path]:

@@ -95,6 +95,7 @@ def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):
     runs = read_records(tmp_path)
     assert runs["pets_10shot_error"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
     assert runs["pets_1shot_error"][0] == 0.7
+    assert read_records(tmp_path / "records.parquet").equals(runs)
     assert runs["cars_finetune_error"][0] == 0.1
     assert read_records(tmp_path, probe="plain")["pets_10shot_error"][0] == 0.9
     assert read_records(tmp_path, layer="3")["pets_10shot_error"][0] == 0.8

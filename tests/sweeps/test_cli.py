@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -95,3 +97,10 @@ def test_failed_runs_are_exit_1(write_spec, tmp_path):
     assert result.exit_code == 1
     assert "4 failed" in result.output
     assert "4 run(s): FileNotFoundError: upstream.folder" in result.output
+
+
+def test_without_the_training_extra_the_command_says_what_to_install():
+    code = "import sys; sys.modules['pydantic'] = None; from sweeps.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.strip() == "error: pydantic is not installed: pip install 'vision-scaling-laws[sweeps]'"

@@ -24,7 +24,7 @@ from .conftest import changed, plan_of
 
 # Times and places differ between runs; all else must not.
 UNREPEATABLE = ["wall_seconds", "training_images_per_second", "peak_memory_bytes", "host", "device", "git_commit"]
-SWEEP = [sys.executable, "-c", "from sweeps.cli import main; main()"]
+SWEEP = [sys.executable, "-m", "sweeps"]
 
 
 def results(folder: Path) -> pd.DataFrame:

@@ -1,0 +1,18 @@
+"""The `sweeps` command, also as `python -m sweeps`."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say in one line what must be installed for it."""
+    try:
+        from .cli import main as run
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {error.name} is not installed: pip install 'vision-scaling-laws[sweeps]'")
+    run()
+
+
+if __name__ == "__main__":
+    main()
