@@ -55,8 +55,7 @@ class BootstrapFit:
         Raises:
             ValueError: the law has no such parameter, or the level is outside (0, 1).
         """
-        if name not in self.params:
-            raise ValueError(f"{self.fit.law.name!r} has the parameters {self.fit.law.params}, got {name!r}")
+        self.fit.law.index(name)
         low, high = self.quantiles(self.params[name], level)
         return float(low), float(high)
 

@@ -55,7 +55,7 @@ class Fit:
         values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
         return {name: float(value) for name, value in zip(self.law.params, values, strict=True)}
 
-    @property
+    @cached_property
     def at_bound(self) -> dict[str, float]:
         """Parameters that sit at a bound, with the bound in the user's units."""
         lower, upper, size = self.problem.lower, self.problem.upper, _AT_BOUND * self._smallest_that_matters
@@ -155,18 +155,20 @@ class Fit:
             ValueError: the law has no such parameter, or the level is outside (0, 1).
             FitError: it sits at its bound or is not identified: `bootstrap_fit` has an interval.
         """
-        from scipy.special import stdtrit  # here, because it would double the time of the import
-
         check_level(level)
-        if name not in self.params:
-            raise ValueError(f"{self.law.name!r} has the parameters {self.law.params}, got {name!r}")
+        index = self.law.index(name)
         error = self.standard_errors[name]
         if not np.isfinite(error):
             raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use bootstrap_fit")
-        half = float(stdtrit(self.x.size - self.num_free, (1 + level) / 2)) * error
-        index = self.law.params.index(name)
+        half = self._student_quantile(level) * error
         low, high = max(self.params[name] - half, self.law.lower[index]), self.params[name] + half
         return low, min(high, self.law.upper[index])
+
+    def _student_quantile(self, level: float) -> float:
+        """Half the width of a central interval, in standard errors."""
+        from scipy.special import stdtrit  # here, because it would double the time of the import
+
+        return float(stdtrit(self.x.size - self.num_free, (1 + level) / 2))
 
     def _why_no_interval(self) -> str:
         return "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
@@ -206,8 +208,6 @@ class Fit:
     def _delta_interval(
         self, scaled: np.ndarray, median: np.ndarray, level: float, kind: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.special import stdtrit  # here, because it would double the time of the import
-
         if not np.all(np.isfinite(self._free_covariance)):
             raise FitError(f"no interval: {self._why_no_interval()}")
         unit = median[:, None] if self.objective.log else np.full((median.size, 1), self.y_unit)
@@ -216,7 +216,7 @@ class Fit:
         if kind == "prediction":
             # One new point has the spread of a typical one of those fitted.
             variance = variance + (self.residual_std * np.exp(np.mean(np.log(self.problem.residual_scale)))) ** 2
-        half = stdtrit(self.x.size - self.num_free, (1 + level) / 2) * np.sqrt(variance)
+        half = self._student_quantile(level) * np.sqrt(variance)
         if self.objective.log:
             return median * np.exp(-half), median * np.exp(half)
         return median - half * self.y_unit, median + half * self.y_unit
@@ -235,7 +235,7 @@ class Fit:
         """The fit in a few lines: formula, parameters with standard errors, goodness, warnings."""
         lines = [f"{self.law.name}: {self.law.formula}   (n = {self.x.size}, objective {self.objective.name})"]
         for name, error in self.standard_errors.items():
-            index = self.law.params.index(name)
+            index = self.law.index(name)
             is_fixed = self.problem.lower[index] == self.problem.upper[index]
             bound = "fixed" if is_fixed else "at its bound"
             note = bound if name in self.at_bound else f"+- {error:.3g} (standard error)"

@@ -122,8 +122,7 @@ def _check_bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     limits = {name: (low, high) for name, low, high in zip(law.params, law.lower, law.upper, strict=True)}
     for name, pair in {**bounds, **{name: (value, value) for name, value in fixed.items()}}.items():
-        if name not in limits:
-            raise ValueError(f"{law.name!r} has the parameters {law.params}, got {name!r}")
+        law.index(name)
         if (
             np.shape(pair) != (2,)
             or not all(isinstance(end, int | float | np.number) for end in pair)

@@ -57,6 +57,16 @@ class Law:
         """Whether a constant is added."""
         return len(self.params) == 3
 
+    def index(self, name: str) -> int:
+        """Place of a parameter.
+
+        Raises:
+            ValueError: the law has no such parameter.
+        """
+        if name not in self.params:
+            raise ValueError(f"{self.name!r} has the parameters {self.params}, got {name!r}")
+        return self.params.index(name)
+
     def __repr__(self) -> str:
         return f"Law({self.name!r}: {self.formula})"
 

@@ -19,27 +19,7 @@ _STYLES = (
 )  # fmt: skip
 _FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
 _LAW_COLOUR, _TRANSFER_COLOUR = "#222222", "#009E73"
-_ERROR_TICKS = (
-    0.001,
-    0.002,
-    0.005,
-    0.01,
-    0.02,
-    0.03,
-    0.05,
-    0.07,
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    1.0,
-)
+_ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
@@ -134,8 +114,7 @@ def _irreducible(front: FrontierFit, level: float) -> str:
 
 
 def _formula(fit: Any) -> str:
-    values = {name: f"{value:.3g}" for name, value in fit.params.items()}
-    return "  ".join(f"{name}={value}" for name, value in values.items())
+    return "  ".join(f"{name}={value:.3g}" for name, value in fit.params.items())
 
 
 def _error_axis(ax: Axes, y: np.ndarray) -> None:

@@ -165,20 +165,12 @@ def fit_transfer(
     >>> round(trans.saturation, 6)
     0.9
     """
-    check_selection(selection)
-    if hull_points not in HULL_POINTS:
-        raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
-    if selection != "convex_hull" and hull_points != "vertices":
-        raise ValueError(f"hull_points={hull_points!r} goes with selection='convex_hull', got {selection!r}")
     rng = np.random.default_rng(0 if rng is None else rng)
     upstream = _fractions("upstream_accuracy", upstream_accuracy)
     downstream = _fractions("downstream_accuracy", downstream_accuracy)
     _fractions("upstream_bayes_error", upstream_bayes_error)
-    _check_models(upstream, downstream)
-    if np.shape(window) != (2,):
-        raise ValueError(f"window must be (from, to), got {window!r}")
-    if groups is not None and np.shape(groups) != upstream.shape:
-        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
+    _check_choices(selection, hull_points, window)
+    _check_models(upstream, downstream, groups)
     inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
     if inside.size == 0:
         raise FitError(f"no model has an upstream accuracy in the window {window}")
@@ -257,10 +249,22 @@ def _fractions(name: str, values: ArrayLike) -> np.ndarray:
     return values
 
 
-def _check_models(upstream: np.ndarray, downstream: np.ndarray) -> None:
+def _check_choices(selection: str, hull_points: str, window: tuple[float, float]) -> None:
+    check_selection(selection)
+    if hull_points not in HULL_POINTS:
+        raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
+    if selection != "convex_hull" and hull_points != "vertices":
+        raise ValueError(f"hull_points={hull_points!r} goes with selection='convex_hull', got {selection!r}")
+    if np.shape(window) != (2,):
+        raise ValueError(f"window must be (from, to), got {window!r}")
+
+
+def _check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLike | None) -> None:
     if upstream.ndim != 1 or upstream.shape != downstream.shape:
         raise ValueError(
             f"accuracies must be one-dimensional and equally long, got {upstream.shape} and {downstream.shape}"
         )
     if np.any(upstream == 1):
         raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")
+    if groups is not None and np.shape(groups) != upstream.shape:
+        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")

@@ -69,8 +69,8 @@ def make_plan(spec: SweepSpec) -> Plan:
         raise SpecError("\n".join(errors))
     unique = {config.run_id: config for config in configs}
     trunks: dict[str, list[RunConfig]] = {}
-    for run_id, config in unique.items():
-        trunks.setdefault(config.trunk_id if schedule_may_branch(config.schedule.kind) else run_id, []).append(config)
+    for config in unique.values():
+        trunks.setdefault(Trunk((config,)).trunk_id, []).append(config)
     grouped = tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in trunks.values())
     return Plan(spec.name, spec.order, grouped, len(configs) - len(unique))
 

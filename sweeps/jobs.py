@@ -90,9 +90,8 @@ def _write_finished(
     finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
 ) -> str:
     config = finished.config
-    shared = (
-        trunk.may_branch
-    )  # by its schedule, not by which of its runs are left to train: a record depends on neither
+    # By its schedule, not by which of its runs are left to train: a record does not depend on that.
+    shared = trunk.may_branch
     common = {
         **_config_columns(config, name),
         **shape_columns(config.model, config.image_size),

@@ -1,5 +1,6 @@
 """Both laws fitted to the records of a sweep."""
 
+import re
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scaling import FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_evals, read_records
+from scaling import FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_records
 
 from ..data.datasets import DATASETS
 
@@ -109,7 +110,7 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
         frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
-        tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(read_evals(folder))]
+        tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(everything)]
     num_other = len(everything) - len(runs)
     return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
 
@@ -123,10 +124,13 @@ def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
         return Frontier(name, runs, None, str(error))
 
 
-def _tasks(evals: pd.DataFrame) -> list[tuple[str, int]]:
-    """Each task with its largest number of shots."""
-    fewshot = evals[evals["method"] == "fewshot"]
-    return [(str(task), int(shots)) for task, shots in fewshot.groupby("task", sort=False)["num_shots"].max().items()]
+def _tasks(runs: pd.DataFrame) -> list[tuple[str, int]]:
+    """Each task with its largest number of shots, from the columns `<task>_<shots>shot_error`."""
+    shots: dict[str, int] = {}
+    for column in runs.columns:
+        if match := re.fullmatch(r"(.+)_(\d+)shot_error", column):
+            shots[match[1]] = max(int(match[2]), shots.get(match[1], 0))
+    return list(shots.items())
 
 
 def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
