@@ -20,6 +20,7 @@ MAX_SHAPE = 4
 _LOG_ROOT_TAU = 0.5 * np.log(2 * np.pi)
 _FAR = 14.0  # so far below 0 the recursion cancels, and its asymptotic series is exact to 1e-9
 _NUM_TERMS = 10
+_NORMAL_ENDS = 37.0  # beyond it phi is 1e-298 and changes nothing; numbers smaller still are slow to compute with
 
 
 def log_density(residual: np.ndarray, noise: np.ndarray, scale: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -82,7 +83,7 @@ def _normal_moments(w: np.ndarray, below: np.ndarray) -> list[np.ndarray]:
 
     size = np.abs(w)
     mills = np.sqrt(np.pi / 2) * erfcx(size * np.sqrt(0.5))  # Phi(-size) / phi(size)
-    phi = np.exp(-0.5 * size * size - _LOG_ROOT_TAU)
+    phi = np.exp(-0.5 * np.minimum(size, _NORMAL_ENDS) ** 2 - _LOG_ROOT_TAU)
     moments = [np.where(below, 1.0, phi), np.where(below, mills, 1 - phi * mills)]
     for j in range(1, MAX_SHAPE):
         moments.append((w * moments[j] + moments[j - 1]) / j)
@@ -95,8 +96,5 @@ def _normal_moments(w: np.ndarray, below: np.ndarray) -> list[np.ndarray]:
 
 def _far_moment(j: int, size: np.ndarray) -> np.ndarray:
     """int_0^inf t^(j-1) exp(-size t - t^2 / 2) dt / (j-1)!, the exponential of -t^2 / 2 expanded."""
-    terms = (
-        (-0.5) ** m / factorial(m) * factorial(j - 1 + 2 * m) / factorial(j - 1) * size ** -(j + 2.0 * m)
-        for m in range(_NUM_TERMS)
-    )
-    return np.sum(list(terms), axis=0)
+    terms = [(-0.5) ** m / factorial(m) * factorial(j - 1 + 2 * m) / factorial(j - 1) for m in range(_NUM_TERMS)]
+    return np.polynomial.polynomial.polyval(size**-2, terms) / size**j

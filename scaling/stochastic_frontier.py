@@ -34,6 +34,7 @@ _CURVE_POINTS = 40
 _EXTRAPOLATED = 10.0  # how far beyond the largest x the central law is matched, as a factor
 _NOISE_BOUNDS = (1e-6, 1.0)  # in log y: below the rounding of an error rate, and beyond any seed
 _SCALE_BOUNDS = (1e-4, 10.0)
+_BLOCK = 8192  # numbers in one array: blocks that stay in the processor's cache are three times as fast
 _LEAST_START = 1e-2  # of the excess scale, and so of the proposal's width
 _FAR = 1e3  # bound, in scaled units, of a parameter that has none
 _FAR_LOG = 100.0  # likewise of the logarithm of the amplitude
@@ -195,6 +196,10 @@ class _Posterior:
 
     def log_density(self, coordinates: np.ndarray) -> np.ndarray:
         """Up to a constant, of coordinates (m, dimension): (m,)."""
+        num_blocks = -(-len(coordinates) * (self.x.size + self.nodes.size) // _BLOCK)
+        return np.concatenate([self._log_density(block) for block in np.array_split(coordinates, num_blocks)])
+
+    def _log_density(self, coordinates: np.ndarray) -> np.ndarray:
         theta, *rest = self.parts(coordinates.T)
         noise, scale, shape = (part[:, None] for part in rest)
         with np.errstate(all="ignore"):  # where the law is not defined the density is 0
