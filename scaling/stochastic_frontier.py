@@ -24,8 +24,9 @@ from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
 from .laws import Law, find_law
 
-__all__ = ["QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
+__all__ = ["OWN_INTERVALS", "QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
 
+OWN_INTERVALS = "selection='stochastic' has its own intervals, of independent runs: it takes no intervals and no groups"
 QUANTILE = 0.4  # of all runs at each x below which the errors count, not only that they lie above
 _RUNS_PER_PARAMETER = 4  # the least: of 12 runs for three parameters, five lie below the threshold
 _FEW_EFFECTIVE = 100.0  # effective draws below which the ends of an interval deserve a warning

@@ -1,0 +1,121 @@
+"""Intervals of a law on the frontier or hull points, which are biased: what the same rule does in a simulated world.
+
+Even the best runs lie above the true frontier, so the law on them does too, and draws of the same runs only repeat that.
+In a world whose frontier is known, the same fit shows by how much it misses: that is taken off (the basic interval,
+Davison and Hinkley 1997, section 5.2.1). The world is the stochastic frontier of the runs, with their x.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bootstrap import BootstrapFit, solve_draws
+from .errors import FitError, FitWarning
+from .excess import simulate_excess
+from .fit import Fit
+from .prediction import Prediction, check_kind
+from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+
+__all__ = ["INTERVALS", "WorldDraws", "find_world", "solve_worlds"]
+
+INTERVALS = ("parametric_world", "case_bootstrap")
+_TINY = np.finfo(float).tiny
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class WorldDraws(BootstrapFit):
+    """Draws of a basic interval: the fit, less what a refit in the world misses the world's own law by.
+
+    `theta` holds those of the parameters, the amplitude in its logarithm, cut at the law's bounds; a curve is drawn in
+    log y from the curves, not from `theta`.
+
+    Attributes:
+        world: parameters of the world's law in scaled units, shape (num_params,).
+        refits: parameters of the law on the selection in each simulated world, shape (num_draws, num_params).
+    """
+
+    world: np.ndarray
+    refits: np.ndarray
+
+    def curves(self, x: ArrayLike) -> np.ndarray:
+        """Draws of the law at x (n,), shape (num_draws, n)."""
+        scaled = np.ravel(np.asarray(x, dtype=float)) / self.fit.x_unit
+        value = self.fit.law.value
+        missed = value(self.refits, scaled) / np.maximum(value(self.world, scaled), _TINY)
+        return self.fit.predict(np.ravel(x)) / np.maximum(missed, _TINY)
+
+    def predict(self, x: ArrayLike, level: float = 0.95, kind: str = "confidence") -> Prediction:
+        """The law at x with a basic interval; `kind` "prediction" adds the scatter of one new point."""
+        check_kind(kind)
+        x = np.asarray(x, dtype=float)
+        draws = self.curves(x)
+        if kind == "prediction":
+            draws = self._add_residuals(draws)
+        low, high = (bound.reshape(x.shape) for bound in self.quantiles(draws, level))
+        return Prediction(x, self.fit.predict(x), low, high, level, kind)
+
+
+def find_world(
+    intervals: str | None,
+    selection: str,
+    groups: ArrayLike | None,
+    fit: Fit,
+    x: np.ndarray,
+    y: np.ndarray,
+    rng: np.random.Generator,
+) -> StochasticFrontier | None:
+    """The world to simulate, or None where the interval is that of the case bootstrap.
+
+    With `intervals` None it is the world wherever there is one: for a frontier or hull, without groups, of enough runs
+    with positive y.
+    """
+    if intervals is not None and intervals not in INTERVALS:
+        raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
+    is_possible = selection != "all" and groups is None and bool(np.all(y > 0))
+    if intervals == "parametric_world" and not is_possible:
+        raise ValueError(
+            "intervals='parametric_world' needs selection 'pareto' or 'convex_hull', no groups, positive y"
+        )
+    if intervals == "case_bootstrap" or not is_possible:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        try:
+            return fit_stochastic_frontier(x, y, fit.law, rng=rng)
+        except FitError:
+            if intervals is not None:
+                raise
+            return None
+
+
+def solve_worlds(
+    fit: Fit,
+    world: StochasticFrontier,
+    x: np.ndarray,
+    points: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    num_draws: int,
+    rng: np.random.Generator,
+) -> WorldDraws:
+    """Simulate worlds at the same x, select anew, refit in one batch.
+
+    Args:
+        fit: the law on the selection of the runs.
+        x: of all runs, shape (n,).
+        points: from simulated y (num_draws, n) the points that the law is fitted to: x (m,), y (m,) or (num_draws, m),
+            and weights (num_draws, m), in the user's units.
+    """
+    shape = float(np.median(world.shape))
+    excess = simulate_excess(rng, (num_draws, x.size), float(np.median(world.noise)), world.mean_excess / shape, shape)
+    points_x, points_y, weights = points(world.fit.predict(x) * np.exp(excess))
+    ever = np.flatnonzero(weights.any(axis=0))
+    solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
+    law = fit.law
+    theta = law.in_units(world.fit.theta, world.fit.x_unit / fit.x_unit, world.fit.y_unit / fit.y_unit)
+    basic = fit.theta + theta - solved.theta
+    if law.lower[0] >= 0:
+        basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
+    basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
+    return WorldDraws(fit, basic, solved.residual_draws, solved.num_failed, world=theta, refits=solved.theta)
