@@ -1,7 +1,7 @@
 """A law as the lower edge of all runs: a stochastic frontier, whose intervals cover.
 
 log y = log f(x; theta) + noise + excess (`excess.py`). The shape of the bad runs must not matter: a threshold curve is
-the `QUANTILE` quantile of all runs, and of a run above it only that it lies above is used. The posterior is drawn by
+a low quantile of all runs, and of a run above it only that it lies above is used. The posterior is drawn by
 importance sampling (`importance.py`).
 
 Prior: flat in the logarithm of the amplitude, in the other parameters of the law within their bounds, in the noise, in
@@ -27,7 +27,10 @@ from .laws import Law, find_law
 __all__ = ["OWN_INTERVALS", "QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
 
 OWN_INTERVALS = "selection='stochastic' has its own intervals, of independent runs: it takes no intervals and no groups"
-QUANTILE = 0.4  # of all runs at each x below which the errors count, not only that they lie above
+QUANTILE = 0.4  # of up to 50 runs at each x below which the errors count, not only that they lie above
+# Of more runs fewer are needed, and an interval that is narrower bears less of what a smooth excess leaves out: the
+# number below the threshold grows as n^(2/3).
+_QUANTILE_RUNS, _QUANTILE_POWER = 50, 1 / 3
 _RUNS_PER_PARAMETER = 4  # the least: of 12 runs for three parameters, five lie below the threshold
 _FEW_EFFECTIVE = 100.0  # effective draws below which the ends of an interval deserve a warning
 _NUM_NODES = 24  # that stand for the runs above the threshold: both curves are straight between neighbours
@@ -124,11 +127,12 @@ def fit_stochastic_frontier(
     return StochasticFrontier(fit, draws, noise, scale, shape, threshold, near, weighted.num_effective, found)
 
 
-def threshold_curve(log_x: np.ndarray, log_y: np.ndarray, quantile: float = QUANTILE) -> np.ndarray:
-    """Quantile of log y as a quadratic in log x, at each point.
+def threshold_curve(log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
+    """Quantile of log y as a quadratic in log x, at each point: `QUANTILE`, less of many runs.
 
     Koenker and Bassett's quantile regression (1978), by reweighted least squares (Hunter and Lange 2000).
     """
+    quantile = QUANTILE * min(1.0, (_QUANTILE_RUNS / log_x.size) ** _QUANTILE_POWER)
     spread = np.ptp(log_x) / 2
     basis = np.vander((log_x - log_x.mean()) / spread, 3)
     tiny = _SMOOTH * max(float(np.std(log_y)), np.finfo(float).tiny)
