@@ -15,8 +15,8 @@ from .hulls import check_points
 from .laws import Law, find_law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
-from .stochastic_frontier import OWN_INTERVALS, StochasticFrontier, fit_stochastic_frontier
-from .worlds import find_world, solve_worlds
+from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from .worlds import check_options, find_world, solve_worlds
 
 __all__ = ["FrontierFit", "fit_frontier"]
 
@@ -124,8 +124,8 @@ def fit_frontier(
         selection: "stochastic"; "pareto" (Zhai et al. 2021), "convex_hull" (lower hull in linear axes), or "all".
         tolerance: points that near to the hull, in y, count as on it.
         objective: as in `fit_law`; a stochastic frontier has its own, the likelihood.
-        intervals: of the law on a frontier or hull, "parametric_world" or "case_bootstrap"; None: the first, where there
-            are no groups and at least four runs a parameter.
+        intervals: of the law on a frontier or hull, "parametric_world" or "case_bootstrap"; None: the first, where
+            there are no groups and at least four runs a parameter.
         noise_std: of a stochastic frontier, the standard deviation of log y between replicate seeds, where known.
         num_draws, rng: as in `bootstrap_fit`.
         groups: of the runs, e.g. their trunk, which the case bootstrap draws together.
@@ -147,12 +147,11 @@ def fit_frontier(
     (20, 0.3, 0.1)
     """
     check_selection(selection)
+    check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
     x, y = check_points(x, y)
     if selection == "stochastic":
-        return _stochastic_frontier(x, y, law, intervals, groups, noise_std=noise_std, num_draws=num_draws, rng=rng)
-    if noise_std is not None:
-        raise ValueError(f"noise_std goes with selection='stochastic', got {selection!r}")
+        return _stochastic(x, y, law, noise_std=noise_std, num_draws=num_draws, rng=rng)
     selected = select(x, y, selection, tolerance)
     if selected.size < len(find_law(law).params) <= x.size:
         raise FitError(
@@ -160,25 +159,21 @@ def fit_frontier(
             " is y an error, of which lower is better?"
         )
     fit = fit_law(law, x[selected], y[selected], objective=objective)
+
+    def points(y: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return x, y, drawn_selection(x, y, counts, selection, tolerance)
+
     world = find_world(intervals, selection, groups, fit, x, y, rng)
     if world is not None:
-        everything = np.ones((num_draws, x.size), dtype=np.int64)
-        draws = solve_worlds(
-            fit, world, x, lambda ys: (x, ys, drawn_selection(x, ys, everything, selection, tolerance)), num_draws, rng
-        )
+        draws = solve_worlds(fit, world, x, points, num_draws, rng)
         return FrontierFit(x, y, selected, selection, fit, draws, "parametric_world")
-    counts = case_weights(x.size, num_draws, rng, groups)
-    weights = drawn_selection(x, y, counts, selection, tolerance)
+    _, _, weights = points(y, case_weights(x.size, num_draws, rng, groups))
     ever = np.flatnonzero(weights.any(axis=0))
     draws = solve_draws(fit, x[ever] / fit.x_unit, y[ever] / fit.y_unit, weights[:, ever], rng)
     return FrontierFit(x, y, selected, selection, fit, draws, "case_bootstrap")
 
 
-def _stochastic_frontier(
-    x: np.ndarray, y: np.ndarray, law: str | Law, intervals: str | None, groups: ArrayLike | None, **options: Any
-) -> FrontierFit:
-    if intervals is not None or groups is not None:
-        raise ValueError(OWN_INTERVALS)
+def _stochastic(x: np.ndarray, y: np.ndarray, law: str | Law, **options: Any) -> FrontierFit:
     found = fit_stochastic_frontier(x, y, law, **options)
     for warning in found.warnings:
         warnings.warn(warning, stacklevel=3)

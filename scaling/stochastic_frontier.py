@@ -24,9 +24,8 @@ from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
 from .laws import Law, find_law
 
-__all__ = ["OWN_INTERVALS", "QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
+__all__ = ["QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
 
-OWN_INTERVALS = "selection='stochastic' has its own intervals, of independent runs: it takes no intervals and no groups"
 QUANTILE = 0.4  # of up to 50 runs at each x below which the errors count, not only that they lie above
 # Of more runs fewer are needed, and an interval that is narrower bears less of what a smooth excess leaves out: the
 # number below the threshold grows as n^(2/3).
@@ -72,7 +71,7 @@ class StochasticFrontier:
 
     @property
     def mean_excess(self) -> float:
-        """Median over the draws of the mean of log y above the frontier."""
+        """Of log y above the frontier, as the runs below the threshold show it: the median over the draws."""
         return float(np.median(self.scale * self.shape))
 
     def summary_lines(self) -> list[str]:
@@ -108,7 +107,7 @@ def fit_stochastic_frontier(
     """
     law = find_law(law)
     x, y = check_positive("x", x), check_positive("y", y)
-    _check(law, x, y, noise_std, num_draws)
+    _check(law, x, y, noise_std)
     posterior = _Posterior.of(law, x, y, noise_std)
     mean, covariance = _start(posterior, x, y)
     weighted = sample_density(posterior.log_density, mean, covariance, posterior.lower, posterior.upper, rng)
@@ -301,11 +300,9 @@ def _central_fit(posterior: _Posterior, theta: np.ndarray, x: np.ndarray) -> Fit
 # Checks -------------------------------------------------------------------------------------------------------
 
 
-def _check(law: Law, x: np.ndarray, y: np.ndarray, noise_std: float | None, num_draws: int) -> None:
+def _check(law: Law, x: np.ndarray, y: np.ndarray, noise_std: float | None) -> None:
     if noise_std is not None and not 0 < noise_std < np.inf:
         raise ValueError(f"noise_std must be positive and finite, a standard deviation of log y, got {noise_std!r}")
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
-        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
     least = _RUNS_PER_PARAMETER * len(law.params)
     if x.size < least:
         raise FitError(f"a stochastic frontier of {law.name!r} needs at least {least} runs, got {x.size}")

@@ -13,8 +13,8 @@ from .fit import Fit
 from .fitting import fit_law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
-from .stochastic_frontier import OWN_INTERVALS, StochasticFrontier, fit_stochastic_frontier
-from .worlds import find_world, solve_worlds
+from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from .worlds import check_options, find_world, solve_worlds
 
 __all__ = ["HULL_POINTS", "TransferFit", "fit_transfer"]
 
@@ -59,8 +59,10 @@ class TransferFit:
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
         """What a reader must know, of the fit, of its draws and of the hull."""
-        own = self._hull_warnings() if self.stochastic is None else self.stochastic.warnings
-        return self.fit.warnings + self.bootstrap.warnings + own
+        return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
+
+    def _own_warnings(self) -> tuple[FitWarning, ...]:
+        return self._hull_warnings() if self.stochastic is None else self.stochastic.warnings
 
     def _hull_warnings(self) -> tuple[FitWarning, ...]:
         found = []
@@ -194,33 +196,47 @@ def fit_transfer(
     downstream = _fractions("downstream_accuracy", downstream_accuracy)
     _fractions("upstream_bayes_error", upstream_bayes_error)
     _check_choices(selection, hull_points, window)
+    check_options(selection, intervals, groups, noise_std, num_draws)
     _check_models(upstream, downstream, groups)
     inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
     if inside.size == 0:
         raise FitError(f"no model has an upstream accuracy in the window {window}")
-    us, error = upstream[inside], 1 - downstream[inside]
     bayes = float(upstream_bayes_error)
     if selection == "stochastic":
-        if intervals is not None or groups is not None:
-            raise ValueError(OWN_INTERVALS)
-        found = fit_stochastic_frontier(1 - us, error, "transfer", noise_std=noise_std, num_draws=num_draws, rng=rng)
-        selected = found.near[::-1]
-        result = TransferFit(
-            upstream, downstream, inside[selected], selection, found.fit, found.draws, 0, bayes, "posterior", found
-        )
-        own = found.warnings
+        options = {"noise_std": noise_std, "num_draws": num_draws, "rng": rng}
+        result = _stochastic(upstream, downstream, inside, bayes, **options)
     else:
         how = _Selection(selection, hull_points, tolerance)
-        selected = select(us, error, selection, how.near)
-        fit = _fit_law(*how.law_points(us, error, np.ones((1, us.size))), selected.size, objective)
-        groups = None if groups is None else np.asarray(groups)[inside]
-        draws, kind = _draw(how, us, error, fit, intervals, groups, num_draws, rng)
-        right = 0 if selection == "all" else int(np.sum(us > us[selected[-1]]))
-        result = TransferFit(upstream, downstream, inside[selected], selection, fit, draws, right, bayes, kind)
-        own = result._hull_warnings()
-    for warning in own:
+        options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
+        result = _on_selection(upstream, downstream, inside, bayes, how, objective, **options)
+    for warning in result._own_warnings():
         warnings.warn(warning, stacklevel=2)
     return result
+
+
+def _stochastic(
+    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, **options: Any
+) -> TransferFit:
+    us, error = upstream[inside], 1 - downstream[inside]
+    if np.any(error == 0):
+        row = inside[np.argmin(error)]
+        raise ValueError(f"selection='stochastic' needs downstream_accuracy below 1; row {row} is 1")
+    found = fit_stochastic_frontier(1 - us, error, "transfer", **options)
+    near = inside[found.near[::-1]]
+    return TransferFit(upstream, downstream, near, "stochastic", found.fit, found.draws, 0, bayes, "posterior", found)
+
+
+def _on_selection(
+    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: "_Selection", objective: str,
+    *, groups: ArrayLike | None, **options: Any,
+) -> TransferFit:  # fmt: skip
+    us, error = upstream[inside], 1 - downstream[inside]
+    selected = select(us, error, how.selection, how.near)
+    fit = _fit_law(*how.law_points(us, error, np.ones((1, us.size))), selected.size, objective)
+    groups = None if groups is None else np.asarray(groups)[inside]
+    draws, kind = _draw(how, us, error, fit, groups=groups, **options)
+    right = 0 if how.selection == "all" else int(np.sum(us > us[selected[-1]]))
+    return TransferFit(upstream, downstream, inside[selected], how.selection, fit, draws, right, bayes, kind)
 
 
 @dataclass(frozen=True)
@@ -238,8 +254,10 @@ class _Selection:
     def law_points(
         self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m), of errors of either
-        shape."""
+        """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m).
+
+        Errors of shape (n,), or (num_draws, n) where each draw has its own.
+        """
         weights = drawn_selection(us, error, counts, self.selection, self.near)
         if self.selection != "convex_hull" or self.hull_points != "sampled":
             return us, error, weights
@@ -252,22 +270,23 @@ def _draw(
     us: np.ndarray,
     error: np.ndarray,
     fit: Fit,
+    *,
     intervals: str | None,
     groups: ArrayLike | None,
     num_draws: int,
     rng: np.random.Generator,
 ) -> tuple[BootstrapFit, str]:
     """Draws that take the selection anew, and their kind."""
+
+    def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        points_us, points_error, weights = how.law_points(us, error, counts)
+        return 1 - points_us, points_error, weights
+
     world = find_world(intervals, how.selection, groups, fit, 1 - us, error, rng)
-    if world is None:
-        points = how.law_points(us, error, case_weights(us.size, num_draws, rng, groups))
-        return solve_draws(fit, (1 - points[0]) / fit.x_unit, points[1] / fit.y_unit, points[2], rng), "case_bootstrap"
-
-    def law_points(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        points_us, *rest = how.law_points(us, errors, np.ones(errors.shape, dtype=np.int64))
-        return 1 - points_us, *rest
-
-    return solve_worlds(fit, world, 1 - us, law_points, num_draws, rng), "parametric_world"
+    if world is not None:
+        return solve_worlds(fit, world, 1 - us, points, num_draws, rng), "parametric_world"
+    x, y, weights = points(error, case_weights(us.size, num_draws, rng, groups))
+    return solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng), "case_bootstrap"
 
 
 def _sampled_hulls(

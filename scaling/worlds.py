@@ -1,8 +1,8 @@
 """Intervals of a law on the frontier or hull points, which are biased: what the same rule does in a simulated world.
 
-Even the best runs lie above the true frontier, so the law on them does too, and draws of the same runs only repeat that.
-In a world whose frontier is known, the same fit shows by how much it misses: that is taken off (the basic interval,
-Davison and Hinkley 1997, section 5.2.1). The world is the stochastic frontier of the runs, with their x.
+Even the best runs lie above the true frontier, so the law on them does too, and draws of the same runs only repeat
+that. In a world whose frontier is known, the same fit shows by how much it misses: that is taken off (the basic
+interval, Davison and Hinkley 1997, section 5.2.1). The world is the stochastic frontier of the runs, with their x.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from .fit import Fit
 from .prediction import Prediction, check_kind
 from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 
-__all__ = ["INTERVALS", "WorldDraws", "find_world", "solve_worlds"]
+__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
 
 INTERVALS = ("parametric_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
@@ -58,6 +58,22 @@ class WorldDraws(BootstrapFit):
         return Prediction(x, self.fit.predict(x), low, high, level, kind)
 
 
+def check_options(
+    selection: str, intervals: str | None, groups: ArrayLike | None, noise_std: float | None, num_draws: int
+) -> None:
+    """Which options go together."""
+    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
+        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
+    if intervals is not None and intervals not in INTERVALS:
+        raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
+    if selection == "stochastic" and (intervals is not None or groups is not None):
+        raise ValueError(
+            "selection='stochastic' has the intervals of its posterior, which takes no intervals= or groups="
+        )
+    if selection != "stochastic" and noise_std is not None:
+        raise ValueError(f"noise_std goes with selection='stochastic', got {selection!r}")
+
+
 def find_world(
     intervals: str | None,
     selection: str,
@@ -72,8 +88,6 @@ def find_world(
     With `intervals` None it is the world wherever there is one: for a frontier or hull, without groups, of enough runs
     with positive y.
     """
-    if intervals is not None and intervals not in INTERVALS:
-        raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
     is_possible = selection != "all" and groups is None and bool(np.all(y > 0))
     if intervals == "parametric_world" and not is_possible:
         raise ValueError(
@@ -95,7 +109,7 @@ def solve_worlds(
     fit: Fit,
     world: StochasticFrontier,
     x: np.ndarray,
-    points: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    points: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
     num_draws: int,
     rng: np.random.Generator,
 ) -> WorldDraws:
@@ -104,12 +118,12 @@ def solve_worlds(
     Args:
         fit: the law on the selection of the runs.
         x: of all runs, shape (n,).
-        points: from simulated y (num_draws, n) the points that the law is fitted to: x (m,), y (m,) or (num_draws, m),
-            and weights (num_draws, m), in the user's units.
+        points: from simulated y and how often each run counts, both (num_draws, n), the points that the law is
+            fitted to: x (m,), y (num_draws, m), and weights (num_draws, m), in the user's units.
     """
     shape = float(np.median(world.shape))
     excess = simulate_excess(rng, (num_draws, x.size), float(np.median(world.noise)), world.mean_excess / shape, shape)
-    points_x, points_y, weights = points(world.fit.predict(x) * np.exp(excess))
+    points_x, points_y, weights = points(world.fit.predict(x) * np.exp(excess), np.ones(excess.shape, dtype=np.int64))
     ever = np.flatnonzero(weights.any(axis=0))
     solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
     law = fit.law
