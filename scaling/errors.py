@@ -18,6 +18,8 @@ class FitWarning(UserWarning):
         "under_one_decade": "x spans less than one decade",
         "ridge": "the exponent is so small that the power law is a logarithm over these data",
         "few_points": "the fit has no degree of freedom left to estimate an error from",
+        "extrapolation": "a prediction lies more than one decade beyond the data",
+        "repeated_optimum": "several optima fit equally well and predict differently",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
         "failed_draws": "many bootstrap draws have no fit and are left out",
     }

@@ -11,6 +11,7 @@ from scaling import OBJECTIVES, FitError, FitWarning, fit_law
 C = np.geomspace(1e18, 1e21, 8)
 E = 0.5 * (C / 1e18) ** -0.25 + 0.1
 TRUTH_AT_10X = 0.5 * 1e4**-0.25 + 0.1
+WITHOUT_COUNTS = [name for name in OBJECTIVES if name != "binomial"]
 FREE = {"c": (-np.inf, np.inf)}
 
 # Two public reports of "optimal parameters not found", with the optimum of least squares.
@@ -43,6 +44,7 @@ def test_an_active_bound_is_named():
     assert fit.standard_errors["b"] > 0
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # the interval of c spans all that matters
 def test_global_optimum_where_a_default_start_finds_a_ridge():
     fit = fit_law("saturating_power", STEEP_X, STEEP_Y, objective="least_squares", bounds=FREE)
     assert fit.params == pytest.approx({"a": 160095.1, "b": 0.720677, "c": -0.04988}, rel=1e-4)
@@ -50,7 +52,7 @@ def test_global_optimum_where_a_default_start_finds_a_ridge():
     assert 2 * fit.objective_value == pytest.approx(3095.4406, rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", WITHOUT_COUNTS)
 def test_no_objective_is_worse_than_many_random_starts_of_an_independent_optimiser(objective):
     y = noisy(3, 0.03)
     fit = fit_law("saturating_power", C, y, objective=objective)
@@ -70,7 +72,7 @@ def test_no_objective_is_worse_than_many_random_starts_of_an_independent_optimis
     assert fit.objective_value <= best + 1e-9
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", WITHOUT_COUNTS)
 @given(exponent=st.integers(-25, 25), order=st.permutations(range(8)))
 @settings(max_examples=15, deadline=None)
 def test_units_of_x_and_order_of_rows_change_the_amplitude_only(objective, exponent, order):
@@ -94,6 +96,7 @@ def test_percent_or_fraction_is_the_same_law():
     )
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # one outlier hides b and c from least squares
 def test_a_huber_objective_is_not_moved_by_an_outlier():
     y = E.copy()
     y[3] += 0.1
@@ -378,7 +381,7 @@ def test_interval_of_a_parameter():
         fit.interval("z")
     with pytest.warns(FitWarning):
         flat = fit_law("saturating_power", SHALLOW_X, SHALLOW_Y, objective="least_squares")
-    with pytest.raises(FitError, match=r"c has no standard error .*use bootstrap_fit"):
+    with pytest.raises(FitError, match=r"c has no standard error .*use profile_interval"):
         flat.interval("c")
 
 

@@ -1,0 +1,70 @@
+"""What a reader of a fit must be warned of."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .errors import FitWarning
+from .fit import Fit
+
+__all__ = ["find_warnings"]
+
+_RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
+_RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
+_LEVEL = 0.95
+_NAMED = 0.1  # share of a direction that the points do not tell from which on a parameter is named
+
+
+def find_warnings(fit: Fit, fixed: Mapping[str, float], others: np.ndarray) -> list[FitWarning]:
+    """Warnings of a fit, given the parameters that the user fixed and other optima that are as good."""
+    found = _at_bounds(fit, fixed) + _not_identified(fit) + _narrow(fit)
+    exponent = fit.law.exponent
+    if fit.law.link is None and fit.law.num_inputs == 1:
+        if 0 < fit.params[exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL and "broken" not in fit.law.name:
+            found.append(FitWarning("ridge", f"{exponent} is near 0: over these points the law is a logarithm of x"))
+    if len(others):
+        theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
+        text = ", ".join(f"{name} = {value:.4g}" for name, value in zip(fit.law.params, theirs, strict=True))
+        found.append(FitWarning("repeated_optimum", f"another optimum fits as well and predicts differently: {text}"))
+    return found
+
+
+def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
+    found = []
+    for name, value in fit.at_bound.items():
+        if name not in fixed:
+            hint = _RISING if name in ("a", fit.law.exponent) and not fit.law.increasing else ""
+            message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
+            found.append(FitWarning("at_bound", message))
+    return found
+
+
+def _not_identified(fit: Fit) -> list[FitWarning]:
+    if fit.degrees_of_freedom <= 0:
+        text = f"{fit.num_points:g} points and {fit.num_free} free parameters: no error estimate"
+        return [FitWarning("few_points", text)]
+    if np.isnan(fit.error_variance):
+        return [FitWarning("not_identified", "every residual lies beyond delta: the objective is flat at its minimum")]
+    names = np.array(fit.law.params)[fit.is_free]
+    untold = fit.free_covariance.untold
+    if untold.size:
+        which = ", ".join(names[np.max(np.abs(untold), axis=1) > _NAMED])
+        return [FitWarning("not_identified", f"these points do not tell {which} apart")]
+    errors = np.linalg.norm(fit.free_covariance.factor, axis=1)
+    wide = fit.student_quantile(_LEVEL) * errors > np.maximum(np.abs(fit.theta), fit.sizes)[fit.is_free]
+    which = names[wide & ~np.isin(names, fit.law.mixed)]
+    if which.size:
+        text = f"the {_LEVEL:.0%} interval of {', '.join(which)} spans all values that matter"
+        return [FitWarning("not_identified", text)]
+    return []
+
+
+def _narrow(fit: Fit) -> list[FitWarning]:
+    if fit.law.increasing:
+        return []
+    found = []
+    for name, column in zip(("N", "D") if fit.law.num_inputs == 2 else ("x",), np.atleast_2d(fit.x.T), strict=True):
+        decades = np.ptp(np.log10(column))
+        if decades < 1:
+            found.append(FitWarning("under_one_decade", f"{name} spans {decades:.2f} decades, less than one"))
+    return found

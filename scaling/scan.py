@@ -1,0 +1,94 @@
+"""Variable projection: the best linear parameters of a law at each point of a grid of its nonlinear ones."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .solver import Problem
+
+__all__ = ["best_linear"]
+
+_SWEEPS = 4  # over the linear parameters, once one has met its bound
+_MOST_SCANNED = 48  # points of a scan over a grid of several directions
+_LEAST_SPREAD = 1e-3  # of a rate y near 0 or 1: its share of binomial spread is not 0
+
+
+def best_linear(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
+    """Parameters (batch, ..., num_params) at the grid (...), and their squares (batch, ...)."""
+    law = problem.law
+    nonlinear = law.grid(problem.x)
+    nonlinear = _clip(nonlinear, problem, law.nonlinear)
+    shape, flat = nonlinear.shape[:-1], nonlinear.reshape(-1, nonlinear.shape[-1])
+    x, target, weights = _points(problem, several=len(shape) > 1)
+    basis = law.basis(flat, x)
+    linear, squares = _bounded_least_squares(basis, target, weights, _limits(problem, law.linear))
+    theta = _assemble(problem, linear, np.broadcast_to(flat, (*linear.shape[:-1], flat.shape[-1])))
+    return theta.reshape(len(weights), *shape, -1), squares.reshape(len(weights), *shape)
+
+
+def _points(problem: "Problem", several: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x, target (batch, n) and weights (batch, n) of least squares; an even choice of the points of a large grid."""
+    y = problem.y if problem.y.ndim == 2 else problem.y[None]
+    scale = problem.residual_scale
+    if problem.objective.log:
+        scale = scale * y
+    elif problem.objective.is_binomial:
+        scale = scale * np.sqrt(np.maximum(y * (1 - y), _LEAST_SPREAD))
+    target = y if problem.law.link is None else problem.law.link.forward(y)
+    weights = problem.weights / scale**2
+    if not several or len(problem.x) <= _MOST_SCANNED:
+        return problem.x, target, weights
+    order = np.argsort(problem.x if problem.x.ndim == 1 else problem.x[:, 0], kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, _MOST_SCANNED).round().astype(int)]
+    return problem.x[chosen], target[..., chosen], weights[..., chosen]
+
+
+def _bounded_least_squares(
+    basis: np.ndarray, y: np.ndarray, weights: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Minimise weights (y - l @ basis)^2 within limits (k, 2): l (batch, g, k) and the squares (batch, g)."""
+    num, k, _ = basis.shape
+    products = [basis[:, i] * basis[:, j] for i in range(k) for j in range(i, k)]
+    moments = (np.concatenate(products) @ weights.T).T.reshape(len(weights), -1, num)
+    gram = np.empty((len(weights), num, k, k))
+    for place, (i, j) in enumerate((i, j) for i in range(k) for j in range(i, k)):
+        gram[..., i, j] = gram[..., j, i] = moments[:, place]
+    pull = np.einsum("gkn,bn->bgk", basis, weights * y, optimize=True)
+    linear = np.clip(_solve(gram, pull), limits[:, 0], limits[:, 1])
+    for _ in range(_SWEEPS if k > 1 else 0):
+        for i in range(k):
+            rest = pull[..., i] - np.einsum("bgk,bgk->bg", gram[..., i], linear) + gram[..., i, i] * linear[..., i]
+            linear[..., i] = np.clip(rest / gram[..., i, i], *limits[i])
+    total = np.sum(weights * y * y, axis=-1)[:, None]
+    fitted = np.einsum("bgk,bgk->bg", linear, np.einsum("bgkl,bgl->bgk", gram, linear) - 2 * pull)
+    return linear, total + fitted
+
+
+def _solve(gram: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    """gram^-1 pull, each scaled to a diagonal of ones; a singular one gives something finite."""
+    scale = 1 / np.sqrt(np.einsum("bgkk->bgk", gram))
+    scaled = gram * scale[..., :, None] * scale[..., None, :] + 1e-14 * np.eye(gram.shape[-1])
+    scaled = np.where(np.isfinite(scaled), scaled, np.eye(gram.shape[-1]))
+    return np.linalg.solve(scaled, (pull * scale)[..., None])[..., 0] * scale
+
+
+def _limits(problem: "Problem", places: tuple[int | None, ...]) -> np.ndarray:
+    """Bounds (k, 2) of some of the parameters; a derived one is positive."""
+    lower, upper = np.atleast_2d(problem.lower).min(axis=0), np.atleast_2d(problem.upper).max(axis=0)
+    return np.array([(0.0, np.inf) if i is None else (lower[i], upper[i]) for i in places]).reshape(-1, 2)
+
+
+def _clip(grid: np.ndarray, problem: "Problem", places: tuple[int | None, ...]) -> np.ndarray:
+    limits = _limits(problem, places)
+    limits[[place is None for place in places], 0] = -np.inf
+    return np.clip(grid, limits[:, 0], limits[:, 1])
+
+
+def _assemble(problem: "Problem", linear: np.ndarray, nonlinear: np.ndarray) -> np.ndarray:
+    law = problem.law
+    if law.assemble is not None:
+        return law.assemble(linear, nonlinear)
+    theta = np.empty((*linear.shape[:-1], len(law.params)))
+    theta[..., list(law.linear)], theta[..., list(law.nonlinear)] = linear, nonlinear
+    return theta

@@ -1,0 +1,109 @@
+"""The global minimum of an objective, from no starting values: scan, polish, and what else fits as well."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .errors import FitError
+from .solver import Problem, Solution, polish, scan
+
+__all__ = ["Minimum", "minimise"]
+
+_HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best start counted less
+_HEAT_ITERATIONS = 12  # of every start; after them only the best go on
+_NUM_FINALISTS = 3
+_SAME_END = 1e-7  # relative difference of objectives below which two starts have come to the same end
+_NUM_EXTENDED = 3  # solutions of a law with one part less that are given one more part
+_EQUALLY_GOOD = 1e-9  # relative difference of two objectives that rounding and the last digits can make
+_DIFFERENT = 1e-3  # relative difference of two laws over the points and ten times as far
+_FURTHER = np.array([1.0, 3.0, 10.0])
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The best parameters (num_params,) in scaled units, the objective there, and other optima (m, num_params) whose
+    objective is the same but whose law is not."""
+
+    theta: np.ndarray
+    value: float
+    others: np.ndarray
+
+
+def minimise(problem: Problem) -> Minimum:
+    """Of a problem with a batch of one.
+
+    Raises:
+        FitError: no start leads to a minimum.
+    """
+    starts = find_starts(problem)
+    if len(starts) > _NUM_FINALISTS:
+        heats = polish(problem.repeated(len(starts)), starts, max_iterations=_HEAT_ITERATIONS)
+        starts = heats.theta[_different_best(heats.value)]
+    solution = polish(problem.repeated(len(starts)), starts)
+    best = int(np.argmin(solution.value))
+    theta, value = solution.theta[best], float(solution.value[best])
+    if not (solution.converged[best] or (solution.near[best] and problem.criterion.delta is None)):
+        theta, value = _simplex(problem, theta)
+    return Minimum(theta, value, _equally_good(problem, solution, theta, value))
+
+
+def _different_best(value: np.ndarray) -> np.ndarray:
+    """Places of the lowest objectives that differ, and of one that is near the lowest, to confirm it."""
+    order = np.argsort(value)
+    distinct = [int(order[0])]
+    for place in order[1:]:
+        if value[place] > value[distinct[-1]] * (1 + _SAME_END):
+            distinct.append(int(place))
+    return np.array([*distinct[: _NUM_FINALISTS - 1], int(order[1])])
+
+
+def find_starts(problem: Problem) -> np.ndarray:
+    """Starts for `polish`, shape (num_starts, num_params)."""
+    law = problem.law
+    if law.simpler is not None and law.extend is not None:
+        return law.extend(_simpler_solutions(problem, law.simpler.params), problem.x)
+    starts, weights = [], problem.weights
+    for _ in range(1 if problem.criterion.delta is None else _HUBER_ROUNDS):
+        found = scan(replace(problem, weights=weights), law.num_starts)[0]
+        starts.append(found)
+        residuals = problem.residuals(np.clip(found[:1], problem.lower, problem.upper))
+        weights = problem.weights * np.nan_to_num(problem.criterion.slope_over_residual(residuals), nan=1.0)
+    return np.concatenate(starts)
+
+
+def _simpler_solutions(problem: Problem, params: tuple[str, ...]) -> np.ndarray:
+    """The best solutions of the law with one part less, whose parameters are the first of this law's."""
+    law = problem.law.simpler
+    assert law is not None
+    kept = slice(len(params))
+    simpler = replace(problem, law=law, lower=problem.lower[kept], upper=problem.upper[kept])
+    starts = find_starts(simpler)
+    solution = polish(simpler.repeated(len(starts)), starts)
+    return solution.theta[np.argsort(solution.value)[:_NUM_EXTENDED]]
+
+
+def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value: float) -> np.ndarray:
+    floor = 1e-28 * float(problem.total_weight[0])
+    same = solution.converged & (solution.value <= value * (1 + _EQUALLY_GOOD) + floor)
+    points = problem.x[np.argsort(problem.x if problem.x.ndim == 1 else problem.x[:, 0])]
+    away = np.concatenate([points, points[-1:] * _FURTHER.reshape(-1, *[1] * (points.ndim - 1))])
+    ours, theirs = problem.law.value(theta, away), problem.law.value(solution.theta[same], away)
+    differ = np.max(np.abs(theirs - ours) / np.abs(ours), axis=-1, initial=0.0) > _DIFFERENT
+    return solution.theta[same][differ]
+
+
+def _simplex(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, float]:
+    """Nelder and Mead's method from near the minimum, for the kinks of a Huber objective, where no slope helps."""
+    from scipy.optimize import minimize  # here, because it would double the time of the import
+
+    if problem.criterion.delta is not None:
+        bounds = list(zip(problem.lower, problem.upper, strict=True))
+        options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}
+        found = minimize(
+            lambda t: float(problem.value(t[None])[0]), theta, method="Nelder-Mead", bounds=bounds, options=options
+        )
+        if found.success and np.isfinite(found.fun):
+            return found.x, float(found.fun)
+    raise FitError(
+        f"no minimum found for {problem.law.name!r}: the data may show no trend, or lie beyond a double's range"
+    )
