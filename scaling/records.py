@@ -10,16 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .checks import validate
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_records"]
-
-_REQUIRED = {
-    "records": (*KEY, "upstream_error"),
-    "evals": (*KEY, "task", "method", "error"),
-    "measurements": (*KEY, "name", "value"),
-}
-_NAMED_ROWS = 10  # bad rows spelled out for a column before "and n more"
 
 
 def read_records(
@@ -72,7 +66,7 @@ def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
     """
     evals = _read_table(source, "evals")
     if len(evals):
-        _validate(evals, "evals")
+        validate(evals, "evals")
     return evals
 
 
@@ -92,7 +86,7 @@ def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str 
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
-    _validate(frame, table)
+    validate(frame, table)
     arrow = _to_arrow(frame, table)
     temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:
@@ -118,7 +112,7 @@ def validate_records(frame: pd.DataFrame) -> None:
     ...
     ValueError: bad records: upstream_error must lie in [0, 1] (is this percent? divide by 100); row 0: 23.0
     """
-    _validate(frame, "records")
+    validate(frame, "records")
 
 
 # Reading ------------------------------------------------------------------------------------------------------
@@ -201,84 +195,27 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
 def _to_arrow(frame: pd.DataFrame, table: str) -> pa.Table:
     arrays: dict[str, Any] = {}
     for column in TABLES[table].values():
-        values = frame[column.name] if column.name in frame else [None] * len(frame)
-        arrays[column.name] = pa.array(_python_values(values, column), type=column.arrow_type)
+        missing = column.name not in frame
+        arrays[column.name] = pa.nulls(len(frame), column.arrow_type) if missing else _array(frame[column.name], column)
     if table == "records" and "schema_version" not in frame:
-        arrays["schema_version"] = pa.array([SCHEMA_VERSION] * len(frame), type=pa.int64())
+        arrays["schema_version"] = pa.array(np.full(len(frame), SCHEMA_VERSION), type=pa.int64())
     extra = [name for name in frame.columns if name not in arrays]
     arrays |= {name: pa.array(frame[name], from_pandas=True) for name in extra}
     return pa.table(arrays)
 
 
-def _python_values(values: Any, column: Column) -> list[Any]:
+def _array(values: pd.Series, column: Column) -> pa.Array:
+    """As the column's type: at once where the values have it already, else value by value."""
+    if _is_of_kind(values, column.kind):
+        return pa.array(values.to_numpy(), type=column.arrow_type, from_pandas=True)
+    if column.kind == "count" and values.dtype == np.float64 and not (values.abs() >= 2**53).any():
+        whole = values.fillna(0).to_numpy().astype(np.int64)
+        return pa.array(whole, type=column.arrow_type, mask=values.isna().to_numpy())
     convert = {"text": str, "count": int, "flag": bool}.get(column.kind, float)
-    return [None if pd.isna(value) else convert(value) for value in values]
+    return pa.array([None if pd.isna(value) else convert(value) for value in values], type=column.arrow_type)
 
 
-# Checking -----------------------------------------------------------------------------------------------------
-
-
-def _validate(frame: pd.DataFrame, table: str) -> None:
-    faults = [f"column {name} is missing" for name in _REQUIRED[table] if name not in frame]
-    for name, column in TABLES[table].items():
-        if name in frame:
-            faults += _column_faults(frame, column, required=name in _REQUIRED[table])
-    if not faults and table == "records":
-        faults += _repeated_keys(frame)
-    if faults:
-        raise ValueError(f"bad {table}: " + "\n".join(faults))
-
-
-def _column_faults(frame: pd.DataFrame, column: Column, required: bool) -> list[str]:
-    values = frame[column.name]
-    missing = values.isna().to_numpy()
-    faults = []
-    if required:
-        faults += _fault(column.name, "must not be null", values, missing & _must_have_value(frame, column))
-    if column.kind == "flag":
-        return faults + _fault(
-            column.name, "must be true or false", values, ~missing & ~values.isin([True, False]).to_numpy()
-        )
-    if column.kind == "text":
-        return faults
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    unreadable = np.isnan(numbers) & ~missing
-    faults += _fault(column.name, "must be a number", values, unreadable)
-    return faults + [
-        f for rule, bad in _range_rules(numbers, column.kind) for f in _fault(column.name, rule, values, bad)
-    ]
-
-
-def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
-    """A run that failed or diverged has a row and may have no error."""
-    if column.name in KEY or "status" not in frame:
-        return np.ones(len(frame), dtype=bool)
-    return frame["status"].isin(["ok"]).to_numpy() | frame["status"].isna().to_numpy()
-
-
-def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:
-    infinite = ("must be finite", np.isinf(numbers))
-    if kind == "fraction":
-        rule = "must lie in [0, 1] (is this percent? divide by 100)"
-        return [infinite, (rule, np.isfinite(numbers) & ((numbers < 0) | (numbers > 1)))]
-    if kind == "number":
-        return [infinite]
-    negative = ("must not be negative", np.isfinite(numbers) & (numbers < 0))
-    if kind == "amount":
-        return [infinite, negative]
-    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (numbers % 1 != 0))]
-
-
-def _repeated_keys(frame: pd.DataFrame) -> list[str]:
-    repeated = frame.duplicated(list(KEY), keep="first").to_numpy()
-    keys = frame[list(KEY)].astype(str).agg(" / ".join, axis=1)
-    return _fault(", ".join(KEY), "must not repeat", keys, repeated)
-
-
-def _fault(name: str, rule: str, values: pd.Series, bad: np.ndarray) -> list[str]:
-    rows = np.flatnonzero(bad)
-    if rows.size == 0:
-        return []
-    named = ", ".join(f"{row}: {values.iloc[row]}" for row in rows[:_NAMED_ROWS])
-    more = f" and {rows.size - _NAMED_ROWS} more" if rows.size > _NAMED_ROWS else ""
-    return [f"{name} {rule}; row{'s' if rows.size > 1 else ''} {named}{more}"]
+def _is_of_kind(values: pd.Series, kind: str) -> bool:
+    if kind == "text":
+        return pd.api.types.infer_dtype(values, skipna=True) == "string"
+    return values.dtype == {"count": np.int64, "flag": np.bool_}.get(kind, np.float64)
