@@ -69,7 +69,7 @@ def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]
     negative = ("must not be negative", np.isfinite(numbers) & (numbers < 0))
     if kind == "amount":
         return [infinite, negative]
-    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (numbers % 1 != 0))]
+    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (np.floor(numbers) != numbers))]
 
 
 def _repeated_keys(frame: pd.DataFrame) -> list[str]:

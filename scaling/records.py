@@ -1,17 +1,19 @@
 """Read, write and check the records of a sweep or of a paper's table."""
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .checks import validate
-from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
+from .schema import KEY, SCHEMA_VERSION, TABLES, Column
+from .selection import check_selection
+from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_records"]
 
@@ -23,6 +25,10 @@ def read_records(
     layer: str = "pre_logits",
     weights: str | None = "last",
     wide: bool = True,
+    where: str | None = None,
+    selection: str = "all",
+    x: str = "compute_flops",
+    y: str = "upstream_error",
 ) -> pd.DataFrame:
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
@@ -31,31 +37,42 @@ def read_records(
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
         wide: False leaves the downstream columns out.
+        where: which rows to keep, an expression of pandas over columns of the records: "cooled_down and depth > 2".
+        selection: "all", or only the rows on the frontier of y against x ("pareto"), or at the vertices of its lower
+            hull ("convex_hull"), x ascending. Parquet is then read a batch of rows at a time and may be larger than
+            memory: what is held is one batch (some 10 MB) and the selection itself. All rows are checked in the columns
+            x, y and `weights`, the selected rows in all columns.
+        x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
         `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie in the folder, or beside
-        a file named `records.parquet`.
+        a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of (`num_rows`), and
+        how many of them were skipped (`num_skipped`).
 
     Raises:
-        ValueError: no records, a missing column, or values out of range, with their rows.
+        ValueError: no records, a missing column, an unknown choice, or values out of range, with their rows.
         FileNotFoundError: there is no such file or folder.
 
     >>> read_records(pd.DataFrame({"run_id": ["a"], "step": [10], "weights": ["last"], "upstream_error": [0.3]}))
       run_id  step weights  upstream_error
     0      a    10    last             0.3
     """
-    records = _read_table(source, "records")
-    validate_records(records)
-    if weights is not None:
-        known = sorted(records["weights"].unique())
-        if len(records) and weights not in known:
-            raise ValueError(f"weights must be one of {known} or None, got {weights!r}")
-        records = records[records["weights"] == weights].reset_index(drop=True)
-    if not wide or isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv":
+    check_selection(selection)
+    if selection != "all" and not _in_memory(source):
+        choice = Choice(selection, x, y, weights, where)
+        records = stream_rows(_existing_files(Path(source), "records"), choice)
+        validate_records(records)
+    else:
+        records = _read_table(source, "records")
+        validate_records(records)
+        records = _filtered(records, weights, where)
+        if selection != "all":
+            records = choose_rows(records, Choice(selection, x, y))
+    if not wide or _in_memory(source):
         return records
-    evals = read_evals(_evals_beside(Path(source)))
-    return records if evals.empty else _add_task_columns(records, evals, probe, layer)
+    evals = _read_table(_evals_beside(Path(source)), "evals", None if selection == "all" else records["run_id"])
+    return records if evals.empty else _add_task_columns(records, _validated(evals), probe, layer)
 
 
 def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -64,10 +81,7 @@ def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
-    evals = _read_table(source, "evals")
-    if len(evals):
-        validate(evals, "evals")
-    return evals
+    return _validated(_read_table(source, "evals"))
 
 
 def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -118,21 +132,47 @@ def validate_records(frame: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------------------------
 
 
-def _read_table(source: str | os.PathLike[str] | pd.DataFrame, table: str) -> pd.DataFrame:
+def _in_memory(source: str | os.PathLike[str] | pd.DataFrame) -> bool:
+    """A frame, or a csv file, which is read whole."""
+    return isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv"
+
+
+def _read_table(
+    source: str | os.PathLike[str] | pd.DataFrame, table: str, run_ids: pd.Series | None = None
+) -> pd.DataFrame:
+    """The whole table, or of parquet files only the rows of some runs."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
     path = Path(source)
+    files = _existing_files(path, table)
+    if not _in_memory(path):
+        return _read_parquet_files(files, table, run_ids)
+    try:
+        return pd.read_csv(path, dtype={"run_id": str})
+    except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
+        raise ValueError(f"{path} cannot be read as csv: {error}") from error
+
+
+def _existing_files(path: Path, table: str) -> list[Path]:
     if not path.exists():
         raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
-    if path.suffix.lower() == ".csv":
-        try:
-            return pd.read_csv(path, dtype={"run_id": str})
-        except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
-            raise ValueError(f"{path} cannot be read as csv: {error}") from error
     files = _table_files(path, table)
     if not files and table == "records":
         raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
-    return _read_parquet_files(files, table)
+    return files
+
+
+def _filtered(records: pd.DataFrame, weights: str | None, where: str | None) -> pd.DataFrame:
+    check_weights(weights, set(records["weights"].unique()))
+    if weights is not None:
+        records = records[records["weights"] == weights].reset_index(drop=True)
+    return records if where is None else records[rows_where(records, where)].reset_index(drop=True)
+
+
+def _validated(evals: pd.DataFrame) -> pd.DataFrame:
+    if len(evals):
+        validate(evals, "evals")
+    return evals
 
 
 def _evals_beside(path: Path) -> Path | pd.DataFrame:
@@ -155,25 +195,23 @@ def _table_files(path: Path, table: str) -> list[Path]:
     return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
 
 
-def _read_parquet_files(files: list[Path], table: str) -> pd.DataFrame:
-    tables = [arrow for file in files if (arrow := _read_parquet(file)) is not None]
-    if not tables:
-        if files and table == "records":
-            raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
-        return arrow_schema(table).empty_table().to_pandas()
-    # By name and with promoted types: a column that only some runs have is kept, null elsewhere.
-    try:
-        return pa.concat_tables(tables, promote_options="permissive").to_pandas()
-    except pa.ArrowException as error:
-        raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
+def _read_parquet_files(files: list[Path], table: str, run_ids: pd.Series | None) -> pd.DataFrame:
+    tables = [arrow for file in files if (arrow := _read_parquet(file, run_ids)) is not None]
+    if files and not tables and table == "records":
+        raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
+    return join_tables(tables, table)
 
 
-def _read_parquet(file: Path) -> pa.Table | None:
+def _read_parquet(file: Path, run_ids: pd.Series | None) -> pa.Table | None:
     try:
-        return pq.ParquetFile(file).read()
+        with pq.ParquetFile(file) as parquet:
+            if run_ids is None or "run_id" not in parquet.schema_arrow.names:
+                return parquet.read()
+            wanted = pa.array(run_ids.astype(str), type=pa.string())
+            rows = [b.filter(pc.is_in(b["run_id"].cast(pa.string()), wanted)) for b in parquet.iter_batches()]
+            return pa.Table.from_batches(rows, schema=parquet.schema_arrow)
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        warnings.warn(f"skipped damaged parquet file {file}: {reason}", stacklevel=2)
+        warn_of_damage(file, error)
         return None
 
 
@@ -186,7 +224,9 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
     finetune = finetune.assign(column=finetune["task"] + "_finetune_error")
     chosen = pd.concat([fewshot, finetune])
     wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
-    return records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
+    wide = records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
+    wide.attrs = records.attrs
+    return wide
 
 
 # Writing ------------------------------------------------------------------------------------------------------
