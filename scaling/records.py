@@ -1,6 +1,7 @@
 """Read, write and check the records of a sweep or of a paper's table."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,9 @@ def read_records(
     0      a    10    last             0.3
     """
     check_selection(selection)
-    if selection != "all" and not _in_memory(source):
-        choice = Choice(selection, x, y, weights, where)
-        records = stream_rows(_existing_files(Path(source), "records"), choice)
+    parquet = _parquet_path(source)
+    if selection != "all" and parquet is not None:
+        records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
         records = _read_table(source, "records")
@@ -69,9 +70,9 @@ def read_records(
         records = _filtered(records, weights, where)
         if selection != "all":
             records = choose_rows(records, Choice(selection, x, y))
-    if not wide or _in_memory(source):
+    if not wide or parquet is None:
         return records
-    evals = _read_table(_evals_beside(Path(source)), "evals", None if selection == "all" else records["run_id"])
+    evals = _read_table(_evals_beside(parquet), "evals", None if selection == "all" else records["run_id"])
     return records if evals.empty else _add_task_columns(records, _validated(evals), probe, layer)
 
 
@@ -132,9 +133,9 @@ def validate_records(frame: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------------------------
 
 
-def _in_memory(source: str | os.PathLike[str] | pd.DataFrame) -> bool:
-    """A frame, or a csv file, which is read whole."""
-    return isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv"
+def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:
+    """Where parquet lies; None for a frame, and for a csv file, which is read whole."""
+    return None if isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv" else Path(source)
 
 
 def _read_table(
@@ -143,14 +144,13 @@ def _read_table(
     """The whole table, or of parquet files only the rows of some runs."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
-    path = Path(source)
-    files = _existing_files(path, table)
-    if not _in_memory(path):
+    files = _existing_files(Path(source), table)
+    if _parquet_path(source) is not None:
         return _read_parquet_files(files, table, run_ids)
     try:
-        return pd.read_csv(path, dtype={"run_id": str})
+        return pd.read_csv(source, dtype={"run_id": str})
     except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
-        raise ValueError(f"{path} cannot be read as csv: {error}") from error
+        raise ValueError(f"{os.fspath(source)} cannot be read as csv: {error}") from error
 
 
 def _existing_files(path: Path, table: str) -> list[Path]:
@@ -207,12 +207,16 @@ def _read_parquet(file: Path, run_ids: pd.Series | None) -> pa.Table | None:
         with pq.ParquetFile(file) as parquet:
             if run_ids is None or "run_id" not in parquet.schema_arrow.names:
                 return parquet.read()
-            wanted = pa.array(run_ids.astype(str), type=pa.string())
-            rows = [b.filter(pc.is_in(b["run_id"].cast(pa.string()), wanted)) for b in parquet.iter_batches()]
-            return pa.Table.from_batches(rows, schema=parquet.schema_arrow)
+            return pa.Table.from_batches(map(_rows_of_runs(run_ids), parquet.iter_batches()), parquet.schema_arrow)
     except (pa.ArrowException, OSError) as error:
         warn_of_damage(file, error)
         return None
+
+
+def _rows_of_runs(run_ids: pd.Series) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    wanted = pa.array(run_ids.astype(str), type=pa.string())
+    # pyarrow makes the functions of `compute` at run time.
+    return lambda batch: batch.filter(pc.is_in(batch["run_id"].cast(pa.string()), wanted))  # pyright: ignore
 
 
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
@@ -225,7 +229,7 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
     chosen = pd.concat([fewshot, finetune])
     wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
     wide = records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
-    wide.attrs = records.attrs
+    wide.attrs.update(records.attrs)
     return wide
 
 

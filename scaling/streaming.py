@@ -7,7 +7,7 @@ the columns that decide keeps the best rows so far, and a second reads the other
 import re
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -104,9 +104,10 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     """
     if where is None:
         return np.ones(len(frame), dtype=bool)
-    flags = {name: "boolean" for name in frame if name in RECORDS and RECORDS[name].kind == "flag"}
+    flags = {name: "boolean" for name, column in RECORDS.items() if column.kind == "flag" and name in frame}
     try:
-        return frame.astype(flags).eval(where).astype("boolean").fillna(False).to_numpy(dtype=bool)
+        truth: Any = frame.astype(flags).eval(where)
+        return truth.astype("boolean").fillna(False).to_numpy(dtype=bool)
     except (SyntaxError, TypeError, ValueError, KeyError, NameError, AttributeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"where must be true or false of each row, got {where!r}: {reason}") from error
@@ -134,7 +135,9 @@ def warn_of_damage(file: Path, error: Exception) -> None:
 
 
 def _open(file: Path) -> pq.ParquetFile:
-    return pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, read_dictionary=_CATEGORIES)
+    metadata = pq.read_metadata(file)
+    texts = [name for name in _CATEGORIES if name in metadata.schema.names]
+    return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, read_dictionary=texts)
 
 
 def _add_file(best: _Best, file: Path, number: int, choice: Choice) -> _Best:
@@ -227,5 +230,5 @@ def _rows_of_file(file: Path, rows: np.ndarray) -> pa.Table:
 def _in_order(frame: pd.DataFrame, order: np.ndarray, best: _Best) -> pd.DataFrame:
     """The rows, which lie by file and row, in the order of the selection, with what was seen as attributes."""
     frame = frame.iloc[np.argsort(order)].reset_index(drop=True)
-    frame.attrs = best.counts()
+    frame.attrs.update(best.counts())
     return frame
