@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["check_points", "convex_hull", "pareto_frontier"]
+__all__ = ["check_points", "convex_hull", "not_beaten_by", "pareto_frontier"]
 
 _SAMPLE = (
     1 << 16
@@ -38,7 +38,7 @@ def pareto_frontier(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     array([0, 1, 3])
     """
     x, y = check_points(x, y)
-    kept = _not_beaten(x, y)
+    kept = _not_beaten_by_sample(x, y)
     kept = kept[_lowest_at_each_x(x[kept], y[kept])]
     heights = y[kept]
     return kept[heights < np.concatenate([[np.inf], np.minimum.accumulate(heights)])[: kept.size]]
@@ -98,14 +98,18 @@ def check_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 # Discarding ---------------------------------------------------------------------------------------------------
 
 
-def _not_beaten(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Indices of the points that a sample's frontier does not beat; equals of its points are kept."""
+def _not_beaten_by_sample(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.size <= _SAMPLE:
         return np.arange(x.size)
     sample = np.arange(0, x.size, 1 + x.size // _SAMPLE)
-    steps = sample[pareto_frontier(x[sample], y[sample])]
-    steps = steps[:: 1 + steps.size // _STEPS]
-    step_x, step_y = x[steps], np.concatenate([[np.inf], y[steps]])
+    frontier = sample[pareto_frontier(x[sample], y[sample])]
+    return not_beaten_by(x[frontier], y[frontier], x, y)
+
+
+def not_beaten_by(frontier_x: np.ndarray, frontier_y: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Indices of the points that steps of a frontier (x ascending, y falling) do not beat; their equals are kept."""
+    steps = slice(None, None, 1 + frontier_x.size // _STEPS)
+    step_x, step_y = frontier_x[steps], np.concatenate([[np.inf], frontier_y[steps]])
     # Beaten by a step that costs less, or, asked of the few that are left, by one that costs as much.
     kept = _indices_where(lambda a, b: b < step_y[np.searchsorted(step_x, a, side="left")], x, y)
     x, y = x[kept], y[kept]

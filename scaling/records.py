@@ -41,8 +41,8 @@ def read_records(
         where: which rows to keep, an expression of pandas over columns of the records: "cooled_down and depth > 2".
         selection: "all", or only the rows on the frontier of y against x ("pareto"), or at the vertices of its lower
             hull ("convex_hull"), x ascending. Parquet is then read a batch of rows at a time and may be larger than
-            memory: what is held is one batch (some 10 MB) and the selection itself. All rows are checked in the columns
-            x, y and `weights`, the selected rows in all columns.
+            memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
+            rows, and every column of the rows selected; that keys do not repeat is checked among these only.
         x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
 
     Returns:

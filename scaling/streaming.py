@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .checks import REQUIRED, as_numbers, column_faults
+from .hulls import not_beaten_by
 from .schema import RECORDS, Column, arrow_schema
 from .selection import select
 
 __all__ = ["Choice", "check_weights", "choose_rows", "join_tables", "rows_where", "stream_rows", "warn_of_damage"]
 
-_BATCH_ROWS = 1 << 18  # rows of the few columns that decide held at once: some 10 MB
+_BATCH_ROWS = 1 << 17  # rows of the few columns that decide held at once: some 10 MB
 _WIDE_BATCH_ROWS = 1 << 14  # the same with all columns
 _BUFFER_BYTES = 1 << 20  # of a column read at once, however large a row group is
-_CATEGORIES = ["weights", "status"]  # a few texts repeated in all rows: their codes are enough
 
 
 class Choice(NamedTuple):
@@ -134,14 +134,15 @@ def warn_of_damage(file: Path, error: Exception) -> None:
 # One file, one batch ------------------------------------------------------------------------------------------
 
 
-def _open(file: Path) -> pq.ParquetFile:
+def _open(file: Path, texts: tuple[str, ...] = ()) -> pq.ParquetFile:
+    """Without reading ahead, which would hold a whole row group; `texts` are read as codes where they are there."""
     metadata = pq.read_metadata(file)
-    texts = [name for name in _CATEGORIES if name in metadata.schema.names]
-    return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, read_dictionary=texts)
+    codes = [name for name in texts if name in metadata.schema.names]
+    return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False, read_dictionary=codes)
 
 
 def _add_file(best: _Best, file: Path, number: int, choice: Choice) -> _Best:
-    with _open(file) as parquet:
+    with _open(file, texts=("weights", "status")) as parquet:  # a few texts repeated in all rows
         names = parquet.schema_arrow.names
         best = best._replace(known_columns=best.known_columns | set(names))
         absent = [f"column {name} is missing" for name in REQUIRED["records"] if name not in names]
@@ -175,12 +176,13 @@ def _add_batch(
         best = best._replace(known_weights=best.known_weights | set(frame["weights"].unique()))
     x, y = (as_numbers(frame[name]) if name in frame else np.full(len(frame), np.nan) for name in (choice.x, choice.y))
     usable = np.flatnonzero(wanted & ~np.isnan(x) & ~np.isnan(y))
+    hopeful = usable[not_beaten_by(best.x, best.y, x[usable], y[usable])]
     # The rows of before come first: of equal points the first is kept.
     rows = (
-        np.concatenate([best.x, x[usable]]),
-        np.concatenate([best.y, y[usable]]),
-        np.concatenate([best.file, np.full(usable.size, number)]),
-        np.concatenate([best.row, first_row + usable]),
+        np.concatenate([best.x, x[hopeful]]),
+        np.concatenate([best.y, y[hopeful]]),
+        np.concatenate([best.file, np.full(hopeful.size, number)]),
+        np.concatenate([best.row, first_row + hopeful]),
     )
     kept = select(rows[0], rows[1], choice.selection)
     num_wanted = int(wanted.sum())
@@ -216,7 +218,7 @@ def _check_seen(best: _Best, choice: Choice) -> None:
 def _rows_of_file(file: Path, rows: np.ndarray) -> pa.Table:
     """All columns of some rows, ascending, of a file: only the row groups that hold them are read."""
     found, end = [], 0
-    with pq.ParquetFile(file, buffer_size=_BUFFER_BYTES) as parquet:
+    with _open(file) as parquet:
         for group in range(parquet.num_row_groups):
             start, end = end, end + parquet.metadata.row_group(group).num_rows
             if np.any((rows >= start) & (rows < end)):
