@@ -19,6 +19,7 @@ class FitWarning(UserWarning):
         "ridge": "the exponent is so small that the power law is a logarithm over these data",
         "few_points": "the fit has no degree of freedom left to estimate an error from",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
+        "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
     }
 
