@@ -2,9 +2,9 @@
 
 To add one, write its function in a file of its own and add one row to `PUBLISHED_ESTIMATORS`.
 
->>> fit = PUBLISHED_ESTIMATORS["alabdulmohsin2022_m2"]([1, 10, 100, 1000], [0.9, 0.5, 0.3, 0.2])
->>> fit.converged, sorted(fit.params)
-(True, ['a', 'b', 'c'])
+>>> fit = PUBLISHED_ESTIMATORS["alabdulmohsin2022_m3"]([1, 10, 100, 1000], [0.9, 0.5, 0.3, 0.2])
+>>> fit.law, sorted(fit.params), fit.converged
+('reciprocal_shift_power', ['a', 'b', 'd'], True)
 """
 
 from collections.abc import Callable

@@ -82,12 +82,7 @@ def alabdulmohsin2022_m2(x: ArrayLike, y: ArrayLike, *, max_rounds: int = 10_000
         log_f = line[0] + line[1] * log_x
         for _ in range(_NEWTON_STEPS if newton else _GRADIENT_STEPS):
             above = y - c
-            residual = np.log(above) - log_f
-            slope = -(residual / above).sum() / y.size
-            if newton:
-                c -= _NEWTON_RATE * slope / (((1 - residual) / above**2).sum() / y.size)
-            else:
-                c -= _GRADIENT_RATE * slope
+            c -= _step_of_c(np.log(above) - log_f, above, newton)
             c = min(max(c, 0.0), largest)
         return c
 
@@ -170,16 +165,8 @@ def alabdulmohsin2022_m4(
         for _ in range(_NEWTON_STEPS if newton else _GRADIENT_STEPS):
             above, below = y - c, e0 - y
             residual = np.log(above) - alpha * np.log(below) - log_f
-            slope_c = -(residual / above).sum() / y.size
-            slope_e0 = -alpha * (residual / below).sum() / y.size
-            if newton:
-                curvature_c = ((1 - residual) / above**2).sum() / y.size
-                curvature_e0 = alpha * ((alpha + residual) / below**2).sum() / y.size
-                c -= _NEWTON_RATE * slope_c / curvature_c if abs(curvature_c) > _LEAST_CURVATURE else 0.0
-                e0 -= _NEWTON_RATE * slope_e0 / curvature_e0 if abs(curvature_e0) > _LEAST_CURVATURE else 0.0
-            else:
-                c -= _GRADIENT_RATE * slope_c
-                e0 -= _GRADIENT_RATE * slope_e0
+            c -= _step_of_c(residual, above, newton, _LEAST_CURVATURE)
+            e0 -= _step_of_e0(residual, below, alpha, newton)
             c, e0 = min(max(c, 0.0), largest_c), min(max(e0, least_e0), most_e0)
         return c, e0
 
@@ -217,6 +204,26 @@ def _alternate(
     return limits, line, max_rounds, False
 
 
+def _step_of_c(residual: np.ndarray, above: np.ndarray, newton: bool, least_curvature: float = 0.0) -> float:
+    """Rate times slope (over curvature) in c of half the mean squared residual; above = y - c."""
+    inverse = 1 / above
+    slope = -float(residual @ inverse) / above.size
+    if not newton:
+        return _GRADIENT_RATE * slope
+    curvature = float((1 - residual) @ inverse**2) / above.size
+    return _NEWTON_RATE * slope / curvature if abs(curvature) > least_curvature else 0.0
+
+
+def _step_of_e0(residual: np.ndarray, below: np.ndarray, alpha: float, newton: bool) -> float:
+    """The same in e0; below = e0 - y."""
+    inverse = 1 / below
+    slope = -alpha * float(residual @ inverse) / below.size
+    if not newton:
+        return _GRADIENT_RATE * slope
+    curvature = alpha * float((alpha + residual) @ inverse**2) / below.size
+    return _NEWTON_RATE * slope / curvature if abs(curvature) > _LEAST_CURVATURE else 0.0
+
+
 def _best_shift(x: np.ndarray, y: np.ndarray, log_a: float, b: float, d: float) -> float:
     """Of d and the shifts that solve one point exactly, the one with the least squares."""
     if b == 0:
@@ -241,7 +248,7 @@ def _sum_of_squares(residuals: np.ndarray) -> float:
 
 def _curve(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
     """The points by ascending x; of rows that share an x the last, with a warning: the reference keeps a dict."""
-    x, y = check_points(estimator, x, y, min_points=1)
+    x, y = check_points(estimator, x, y, min_points)
     curve = dict(zip(x.tolist(), y.tolist(), strict=True))
     if len(curve) < x.size:
         repeated = f"{x.size - len(curve)} of {x.size} rows share an x with a later row"
@@ -275,5 +282,5 @@ def _fit(
 ) -> PublishedFit:
     return PublishedFit(
         f"alabdulmohsin2022_{estimator}", law, {name: float(value) for name, value in params.items()}, objective_value,
-        num_rounds, num_starts=1, converged=converged, note=note, source=_SOURCE.format(estimator.upper()),
+        num_rounds, num_starts=1, converged=bool(converged), note=note, source=_SOURCE.format(estimator.upper()),
     )  # fmt: skip

@@ -39,8 +39,9 @@ def hoffmann2022(
 ) -> PublishedFit:
     """Approach 3: Huber loss of log L against the log-sum-exp of (ln A - alpha ln N, ln B - beta ln D, ln E).
 
-    The full grid takes half a minute to two on 234 points; on those the best 100 starts reach the same minimum in a
-    second. `fit_law("additive", x, y, objective="log_huber")` has the same objective and needs no starts.
+    On the 234 points read off the paper's Figure 4 the full grid takes a minute, and the best 10 starts reach the same
+    minimum in a second (one BLAS thread: L-BFGS's small matrices are ten times slower with more).
+    `fit_law("additive", x, y, objective="log_huber")` has the same objective and needs no starts.
 
     Args:
         x: parameters N and training tokens (or images) D; positive, shape (n, 2).

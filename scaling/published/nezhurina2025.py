@@ -24,7 +24,7 @@ def nezhurina2025(
     *,
     offset: bool = True,
     num_edges: int | None = None,
-    num_starts: int | None = 50,
+    num_starts: int | None = None,
     max_x: float | None = None,
 ) -> PublishedFit:
     """y = a (x + d)^-b + c on the best run of each geometric bin of x that betters all before it; linear residuals.
@@ -34,7 +34,8 @@ def nezhurina2025(
         y: error rates or losses; positive, shape (n,).
         offset: False leaves out c, and has one start.
         num_edges: of the bins; None: the number of doublings from 1500 to the largest x.
-        num_starts: so many of the 3,200 starts, those with the least squares; None: all, as the authors (minutes).
+        num_starts: only so many of the 3,200 starts, those with the least squares, which can end elsewhere than all; None:
+            all, as the authors (minutes).
         max_x: only runs up to there are fitted; the paper tests on those above.
 
     Raises:
