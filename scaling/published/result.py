@@ -66,6 +66,7 @@ class PublishedFit:
         if predicted.shape != y.shape:
             raise ValueError(f"y must have one value for each x, got shapes {y.shape} and {np.shape(x)}")
         _check_values("y", y.ravel())
+        _check_values("the predicted y", predicted.ravel())
         return (np.log(predicted) - np.log(y)) ** 2
 
     def __repr__(self) -> str:

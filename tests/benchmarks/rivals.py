@@ -33,7 +33,7 @@ QUICK_POINTS = 2  # an axis of the grid without --full: 32 starts
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--full", action="store_true", help="the full grids of starts: many minutes")
     full = parser.parse_args(arguments).full
     compare("One variable: a x^-b + c, 20 points, least squares on log y", one_variable_contestants(), log_squares)

@@ -170,7 +170,8 @@ def test_m4_on_translation_after_400_rounds(published, model, expected):
     """The reference procedure with e0 free from 1; Table 2 prints .010 .013 .030 .010 .012."""
     train, test = translation(published, model)
     fit = alabdulmohsin2022_m4(*train, max_rounds=400)
-    assert fit.log_rmse(*test) == pytest.approx(expected, abs=0.0005)  # rounding
+    # Rounding, and the reference predicts on a grid of steps of 7e-5, which moves a score by up to 0.00015.
+    assert fit.log_rmse(*test) == pytest.approx(expected, abs=0.00065)
     assert fit.params["a"] >= 1  # the non-negative least squares on log a
 
 
@@ -208,6 +209,16 @@ def test_m4_solves_its_equation_exactly():
     y = FORMULAS["sigmoidal_power"](params, X)
     assert np.all((y > 0.1) & (y < 1))
     np.testing.assert_allclose((y - 0.1) / (1 - y) ** 0.7, 50 * X**-0.25, rtol=1e-10)  # y - c loses digits
+
+
+def test_the_positive_least_squares_of_m4_forbids_a_small_amplitude():
+    """log a >= 0: the exponent is .541 where .25 is true, once the unit of x makes a less than 1; M2 is free of it."""
+    x = np.geomspace(1e-3, 1, 8)
+    y = 0.5 * (x / 1e-3) ** -0.25 + 0.1
+    fit = alabdulmohsin2022_m4(x, y, max_rounds=400)
+    assert fit.params["a"] == 1
+    assert fit.params["b"] == pytest.approx(0.541, abs=0.0005)  # rounding
+    assert alabdulmohsin2022_m2(x, y, max_rounds=400).params["b"] == pytest.approx(0.25, abs=0.001)  # still on its way
 
 
 def test_m4_without_alpha_predicts_as_m2():
