@@ -22,6 +22,7 @@ from scaling import fit_law
 from scaling.published import HOFFMANN_2022, hoffmann2022
 
 DELTA = 1e-3
+MAX_RUNS = 200  # of one contestant: a median needs no more
 README_GRID = {
     "e": (0.0, 0.7, 5),
     "a": (1.0, 10.0, 5),
@@ -160,7 +161,7 @@ def median_seconds(contestant: Callable[[], dict[str, float]], budget_seconds: f
     times: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a rival may warn at each of its starts
-        while not times or sum(times) < budget_seconds:
+        while not times or (sum(times) < budget_seconds and len(times) < MAX_RUNS):
             begin = time.perf_counter()
             params = contestant()
             times.append(time.perf_counter() - begin)

@@ -367,6 +367,13 @@ def test_the_mean_stops_far_from_it_and_calls_it_success(chinchilla_points):
     assert fit.params["B"] < 0.8 * BEST_PARAMS["B"]
 
 
+def test_points_that_share_one_d_are_refused():
+    """Five points of one D tell nothing of beta."""
+    one_d = np.stack([PAIRS[:5, 0], np.full(5, 1e10)], axis=1)
+    with pytest.raises(FitError, match=r"all D are equal \(1e\+10\): 'hoffmann2022'"):
+        hoffmann2022(one_d, LOSSES[:5])
+
+
 def test_exact_losses_give_the_law_back():
     fit = hoffmann2022(PAIRS, LOSSES, num_starts=20)
     # L-BFGS stops where the objective falls by less than 2e-9: a residual of 1e-5 in log L.
