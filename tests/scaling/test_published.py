@@ -48,6 +48,13 @@ def points(name):
     return (PAIRS, LOSSES) if name == "hoffmann2022" else (X, Y)
 
 
+def data_folder():
+    folder = os.environ.get("SCALING_DATA_DIR")
+    if not folder:
+        pytest.skip("SCALING_DATA_DIR is not set: these data are not part of this repository")
+    return Path(folder)
+
+
 # Every estimator ------------------------------------------------------------------------------------------------
 
 
@@ -190,6 +197,28 @@ def test_the_global_optimum_of_the_objective_of_m2_has_no_irreducible_error(publ
     else:
         assert best == 0
         assert alabdulmohsin2022_m1(x, y).log_rmse(*test) == pytest.approx(expected, abs=0.0005)  # rounding
+
+
+@pytest.mark.slow
+def test_m4_wins_most_image_classification_curves():
+    """More than 70 % in the paper, as its code counts: scores cut to three decimals. Here the 5-shot curves on ImageNet
+    and Birds; all 36 with 5, 10 and 25 shots give 83 %, M3 11 % and M2 8 %."""
+    curves = pd.read_csv(data_folder() / "revisiting_nsl" / "benchmark_vision_imagenet_birds.csv")
+    scores = []
+    for _, rows in curves[curves["Task"].str.endswith("_5")].groupby(["Task", "Model"]):
+        parts = [rows[rows["Training"] == is_fitted] for is_fitted in (1, 0)]
+        train, test = ((part["Seen Examples"].to_numpy(), part["Loss"].to_numpy()) for part in parts)
+        fits = [
+            alabdulmohsin2022_m1(*train),
+            alabdulmohsin2022_m2(*train, max_rounds=400),
+            alabdulmohsin2022_m3(*train),
+            alabdulmohsin2022_m4(*train, max_rounds=400, up_bound=1.0),
+        ]
+        scores.append([np.floor(1000 * fit.log_rmse(*test)) for fit in fits])
+    wins = np.equal(scores, np.min(scores, axis=1, keepdims=True)).mean(axis=0)
+    assert len(scores) == 12
+    assert wins[3] > 0.7
+    assert wins[0] == 0
 
 
 def test_m1_is_exact_on_a_power_law():
@@ -335,10 +364,7 @@ BEST_PARAMS = {"E": 1.78389, "A": 442.2, "B": 1271.8, "alpha": 0.34263, "beta": 
 @pytest.fixture
 def chinchilla_points():
     """N, D and the loss of the 234 points read off Figure 4 of Hoffmann et al. 2022."""
-    folder = os.environ.get("SCALING_DATA_DIR")
-    if not folder:
-        pytest.skip("SCALING_DATA_DIR is not set: the Chinchilla points are not part of this repository")
-    rows = pd.read_csv(Path(folder) / "chinchilla_points" / "df.csv")
+    rows = pd.read_csv(data_folder() / "chinchilla_points" / "df.csv")
     return rows[["N", "D"]].to_numpy(float), rows["loss"].to_numpy()
 
 
