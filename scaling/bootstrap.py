@@ -1,4 +1,4 @@
-"""The case bootstrap of a fit: draw the points again, fit every draw in one batch, read intervals off the draws."""
+"""The bootstrap of a fit: draw the points or their residuals again, fit every draw in one batch, read off intervals."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -8,13 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import FitError, FitWarning
-from .fit import Fit, residual_unit
+from .fit import Fit, residual_unit, scaled_x
 from .prediction import Prediction, check_kind, check_level
+from .scan import promising
 from .solver import Problem, polish, scan
 
-__all__ = ["BootstrapFit", "bootstrap_fit", "case_weights", "solve_draws"]
+__all__ = ["METHODS", "BootstrapFit", "bootstrap_fit", "case_weights", "solve_draws"]
 
+METHODS = ("residual", "case", "cluster")
 _MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
+_CACHED_NUMBERS = 200_000  # of a batch's Jacobian
+_SMALLEST_PART = 64
+_NUM_PROMISING = 40  # points of the scan, the best for all draws together, at which each draw is tried
+_DRAW_DECREASE = 1e-12  # share of the objective: a draw's parameters are right to a millionth of a standard error
+_LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,12 +33,14 @@ class BootstrapFit:
         theta: parameters of each draw in scaled units, shape (num_draws, num_params).
         residual_draws: a residual for each draw, for prediction intervals, shape (num_draws,).
         num_failed: draws that have no fit (too few distinct points, or no minimum) and are left out.
+        is_expanded: whether intervals are expanded from a normal to Student's quantile.
     """
 
     fit: Fit
     theta: np.ndarray
     residual_draws: np.ndarray
     num_failed: int
+    is_expanded: bool = False
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
@@ -42,6 +51,10 @@ class BootstrapFit:
         return (
             FitWarning("failed_draws", f"{self.num_failed} of {total} bootstrap draws had too few distinct points"),
         )
+
+    def first(self, num: int) -> "BootstrapFit":
+        """The first of the draws."""
+        return replace(self, theta=self.theta[:num], residual_draws=self.residual_draws[:num])
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:
@@ -59,20 +72,30 @@ class BootstrapFit:
         low, high = self.quantiles(self.params[name], level)
         return float(low), float(high)
 
+    def values(self, x: ArrayLike) -> np.ndarray:
+        """Each draw's law at x, shape (num_draws, number of x)."""
+        scaled, _ = scaled_x(self.fit, np.asarray(x, dtype=float))
+        return self.fit.law.value(self.theta, scaled) * self.fit.y_unit
+
+    def solve_for_x(self, y: ArrayLike) -> np.ndarray:
+        """Each draw's x at which the law takes the value y, inf where it never does: shape (num_draws, number of y)."""
+        return self.fit.law.inverse(self.theta, np.ravel(y) / self.fit.y_unit) * self.fit.x_unit
+
     def predict(self, x: ArrayLike, level: float = 0.95, kind: str = "confidence") -> Prediction:
         """The law at x with a percentile interval; `kind` "prediction" adds the scatter of one new point."""
         check_kind(kind)
         x = np.asarray(x, dtype=float)
         median = self.fit.predict(x)
-        draws = self.fit.law.value(self.theta, x.ravel() / self.fit.x_unit) * self.fit.y_unit
+        draws = self.values(x)
         if kind == "prediction":
             draws = self._add_residuals(draws)
-        low, high = (bound.reshape(x.shape) for bound in self.quantiles(draws, level))
-        return Prediction(x, median, low, high, level, kind)
+        low, high = (bound.reshape(median.shape) for bound in self.quantiles(draws, level))
+        return Prediction(x, *self.fit.cut(median, low, high), level, kind)
 
     def _add_residuals(self, draws: np.ndarray) -> np.ndarray:
-        residuals = self.residual_draws[:, None]
-        return draws * np.exp(residuals) if self.fit.objective.log else draws + residuals * self.fit.y_unit
+        link, unit = self.fit.problem.link, self.fit.y_unit
+        with np.errstate(all="ignore"):
+            return link.backward(link.forward(draws / unit) + self.residual_draws[:, None]) * unit
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -84,30 +107,46 @@ class BootstrapFit:
         ends = {name: self.interval(name, level) for name in self.params}
         return [f"  {name:>6}: {level:.0%} interval {low:.4g} to {high:.4g}" for name, (low, high) in ends.items()]
 
-    @staticmethod
-    def quantiles(draws: np.ndarray, level: float) -> np.ndarray:
-        """Lower and upper end of the central interval of draws along axis 0."""
+    def quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
+        """Lower and upper end of the central interval of draws along axis 0; an inf among them is a value."""
         check_level(level)
-        return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        level = self._expanded(level) if self.is_expanded else level
+        ends = [(1 - level) / 2, (1 + level) / 2]
+        if np.all(np.isfinite(draws)):
+            return np.quantile(draws, ends, axis=0)
+        return np.stack(
+            [np.quantile(draws, end, axis=0, method=how) for end, how in zip(ends, ("lower", "higher"), strict=True)]
+        )
+
+    def _expanded(self, level: float) -> float:
+        """The level whose normal quantile is Student's of the level asked for (Hesterberg 2015, section 4.6)."""
+        from scipy.special import ndtr  # here, because it would double the time of the import
+
+        return float(2 * ndtr(self.fit.student_quantile(level)) - 1)
 
 
 def bootstrap_fit(
     fit: Fit,
     *,
     num_draws: int = 2000,
+    method: str | None = None,
     groups: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
 ) -> BootstrapFit:
-    """Fit the law again to points drawn with replacement.
+    """Fit the law again to new draws of the data.
 
     Args:
         fit: from `fit_law`.
         num_draws: how many draws.
-        groups: shape (n,), what is drawn together (seeds of one cell, branches of one trunk); None: single points.
+        method: "residual" (the default) keeps x and draws residuals, each scaled up by its leverage; "case" draws
+            points; "cluster" (the default with groups) draws groups of points.
+        groups: shape (n,), what is drawn together (seeds of one cell, branches of one trunk).
         rng: source of the draws; None is `numpy.random.default_rng(0)`.
 
+    Intervals are percentiles, expanded from a normal to Student's quantile with the fit's degrees of freedom.
+
     Raises:
-        ValueError: num_draws below 1, or groups of another length.
+        ValueError: num_draws below 1, an unknown method, or groups of another length.
         FitError: no draw could be fitted.
 
     Warns:
@@ -121,8 +160,32 @@ def bootstrap_fit(
     True
     """
     rng = np.random.default_rng(0 if rng is None else rng)
-    weights = case_weights(fit.x.size, num_draws, rng, groups)
-    return solve_draws(fit, fit.problem.x, fit.problem.y, weights, rng, fit.problem.residual_scale)
+    method = method or ("residual" if groups is None else "cluster")
+    if method not in METHODS or (groups is None) == (method == "cluster"):
+        raise ValueError(f"method must be one of {METHODS}, 'cluster' with groups and only then, got {method!r}")
+    problem, y = fit.problem, fit.problem.y
+    weights = case_weights(len(y), num_draws, rng, groups)
+    if method == "residual":
+        weights, y = np.ones(weights.shape), _residual_draws_of_y(fit, num_draws, rng)
+    bootstrap = solve_draws(fit, problem.x, y, weights * problem.weights, rng, problem.residual_scale)
+    return replace(bootstrap, is_expanded=fit.degrees_of_freedom > 0)
+
+
+def _residual_draws_of_y(fit: Fit, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """The law plus residuals drawn anew, each divided by sqrt(1 - leverage): scaled, shape (num_draws, n)."""
+    problem, link = fit.problem, fit.problem.link
+    root = np.sqrt(problem.weights[0])[:, None]
+    factor = np.linalg.qr(root * problem.residual_jacobian(fit.theta[None])[0][:, fit.is_free])[0]
+    leverage = np.minimum(np.sum(factor**2, axis=1), _LARGEST_LEVERAGE)
+    n = len(leverage)
+    residuals = fit.residuals / np.sqrt(1 - leverage)
+    # Draws from n centred residuals have (n - 1) / n of their variance.
+    drawn = rng.choice((residuals - residuals.mean()) * np.sqrt(n / (n - 1)), size=(num_draws, n))
+    middle = problem.law.value(fit.theta, problem.x)
+    if fit.objective.is_binomial:
+        scale = np.sqrt(middle * (1 - middle)) * problem.residual_scale
+        return np.clip(middle + drawn * scale, 0.0, 1.0)
+    return link.backward(link.forward(middle) + drawn * problem.residual_scale)
 
 
 def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: ArrayLike | None = None) -> np.ndarray:
@@ -159,13 +222,15 @@ def solve_draws(
     # Not `fit.num_free`: a bound that binds there may not in a draw.
     num_fitted = np.count_nonzero(fit.problem.lower < fit.problem.upper)
     enough = _count_distinct(weights > 0, x) >= num_fitted
+    if not enough.any():
+        raise FitError("no bootstrap draw has enough distinct points for a fit")
     y = y[enough] if y.ndim == 2 else y
-    scale = np.full(x.size, residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
+    scale = np.full(len(x), residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
     problem = replace(fit.problem, x=x, y=y, weights=weights[enough].astype(float), residual_scale=scale)
     theta = _solve(problem, fit.theta)
     num_failed = len(weights) - len(theta)
     if len(theta) == 0:
-        raise FitError("no bootstrap draw has enough distinct points for a fit")
+        raise FitError("no bootstrap draw came to a minimum")
     bootstrap = BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), num_failed)
     for warning in bootstrap.warnings:
         warnings.warn(warning, stacklevel=3)
@@ -173,23 +238,37 @@ def solve_draws(
 
 
 def _solve(problem: Problem, full_fit: np.ndarray) -> np.ndarray:
+    """Parameters of the draws that have a minimum, in parts that fit a processor's cache."""
+    size = max(_SMALLEST_PART, _CACHED_NUMBERS // (len(problem.x) * len(full_fit)))
+    parts = np.split(np.arange(len(problem.weights)), np.arange(size, len(problem.weights), size))
+    grid = None
+    if problem.law.can_be_scanned:
+        mean = problem.weights.mean(axis=0, keepdims=True)
+        y = problem.y if problem.y.ndim == 1 else problem.y.mean(axis=0)
+        grid = promising(replace(problem, weights=mean, y=y), _NUM_PROMISING)
+    return np.concatenate([_solve_part(problem.rows(part), full_fit, grid) for part in parts])
+
+
+def _solve_part(problem: Problem, full_fit: np.ndarray, grid: np.ndarray | None) -> np.ndarray:
     """From the better of the scan's start and the fit to all points; members that fail are dropped."""
-    scanned = scan(problem, 1)[:, 0]
-    known = np.broadcast_to(full_fit, scanned.shape)
-    starts = np.where((problem.value(scanned) < problem.value(known))[:, None], scanned, known)
-    solution = polish(problem, starts)
+    starts = known = np.broadcast_to(full_fit, (len(problem.weights), len(full_fit)))
+    if grid is not None:
+        scanned = scan(problem, 1, grid)[:, 0]
+        starts = np.where((problem.value(scanned) < problem.value(known))[:, None], scanned, known)
+    solution = polish(problem, starts, last_decrease=_DRAW_DECREASE)
     return solution.theta[solution.converged | solution.near]
 
 
 def _count_distinct(counted: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Distinct x among the counted points of each draw."""
-    order = np.argsort(x, kind="stable")
-    first = np.concatenate([[0], np.flatnonzero(np.diff(x[order]) > 0) + 1])
+    place = np.unique(x, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(place, kind="stable")
+    first = np.concatenate([[0], np.flatnonzero(np.diff(place[order]) > 0) + 1])
     return np.add.reduceat(counted[:, order], first, axis=1).astype(bool).sum(axis=1)
 
 
 def _draw_residuals(fit: Fit, num_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Centred residuals, widened to the degrees of freedom that the fit took (Davison and Hinkley 1997, 6.2.3)."""
     residuals = fit.residuals * fit.problem.residual_scale
-    widened = (residuals - residuals.mean()) * np.sqrt(fit.x.size / max(fit.x.size - fit.num_free, 1))
+    widened = (residuals - residuals.mean()) * np.sqrt(fit.num_points / max(fit.degrees_of_freedom, 1))
     return rng.choice(widened, size=num_draws)

@@ -18,8 +18,11 @@ class FitWarning(UserWarning):
         "under_one_decade": "x spans less than one decade",
         "ridge": "the exponent is so small that the power law is a logarithm over these data",
         "few_points": "the fit has no degree of freedom left to estimate an error from",
+        "extrapolation": "a prediction lies more than one decade beyond the data",
+        "repeated_optimum": "several optima fit equally well and predict differently",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
         "few_effective_draws": "the draws of a posterior are worth few independent ones",
+        "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
     }
 

@@ -1,5 +1,6 @@
 """A law fitted to points: frozen, with what it does not know."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -7,17 +8,18 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .covariance import Covariance, parameter_covariance
 from .errors import FitError, FitWarning
 from .laws import Law
 from .objectives import Objective
 from .prediction import Prediction, check_kind, check_level
 from .solver import Problem
 
-__all__ = ["Fit", "check_positive", "residual_unit"]
+__all__ = ["Fit", "bound_units", "check_positive", "residual_unit", "scaled_x"]
 
 _COMPLEX_STEP = 1e-30  # a derivative by complex step has no cancellation, so any tiny step will do
 _AT_BOUND = 1e-9  # of a parameter's size that matters
-_SINGULAR = 1e-12  # smallest eigenvalue of the correlation of the Jacobian's columns below which they are collinear
+_FAR = 10 * (1 + 1e-9)  # times the largest x, or below the least over it: an extrapolation to be warned of
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,9 +28,9 @@ class Fit:
 
     Attributes:
         problem: the scaled problem; `theta` are its parameters, shape (num_params,).
-        x, y: the points in the user's units, shape (n,).
+        x, y: the points in the user's units, shape (n,); x has shape (n, 2) for the law of two inputs.
         x_unit, y_unit: the user's units over the scaled ones.
-        objective_value: the objective at its minimum.
+        objective_value: the objective at its minimum, in the user's units.
         warnings: what a reader must know.
     """
 
@@ -36,7 +38,7 @@ class Fit:
     theta: np.ndarray
     x: np.ndarray
     y: np.ndarray
-    x_unit: float
+    x_unit: Any
     y_unit: float
     objective_value: float
     warnings: tuple[FitWarning, ...] = ()
@@ -52,23 +54,35 @@ class Fit:
     @cached_property
     def params(self) -> dict[str, float]:
         """Parameters in the user's units, at full precision."""
-        values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
+        with np.errstate(over="ignore"):  # an amplitude at x = 1 may lie beyond a double's range
+            values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
         return {name: float(value) for name, value in zip(self.law.params, values, strict=True)}
 
     @cached_property
     def at_bound(self) -> dict[str, float]:
         """Parameters that sit at a bound, with the bound in the user's units."""
-        lower, upper, size = self.problem.lower, self.problem.upper, _AT_BOUND * self._smallest_that_matters
+        lower, upper, size = self.problem.lower, self.problem.upper, _AT_BOUND * self.sizes
         at = (self.theta <= lower + size) | (self.theta >= upper - size)
         return {name: self.params[name] for name, is_at in zip(self.law.params, at, strict=True) if is_at}
 
-    @property
-    def _smallest_that_matters(self) -> np.ndarray:
-        """A size of each parameter, in scaled units, at which it is as large as the data: shape (num_params,)."""
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Bounds of each parameter in the user's units."""
+        unit = bound_units(self.law, self.x_unit, self.y_unit)
+        pairs = np.stack([self.problem.lower * unit, self.problem.upper * unit], axis=1).tolist()
+        return {name: (low, high) for name, (low, high) in zip(self.law.params, pairs, strict=True)}
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """A size of each parameter in scaled units that changes the law by as much as the least y, at most 1."""
+        effects = np.max(np.abs(self.law.jacobian(self.theta, self.problem.x)), axis=0)
         smallest_y = float(np.min(np.abs(self.problem.y[self.problem.y != 0])))
-        with np.errstate(divide="ignore"):
-            amplitude = smallest_y / np.max(self.law.basis(self.theta[1:2], self.problem.x))
-        return np.array([amplitude, 1 / np.ptp(np.log(self.x)), smallest_y])[: self.theta.size]
+        return np.minimum(np.divide(smallest_y, effects, out=np.ones_like(effects), where=effects > 0), 1.0)
+
+    @property
+    def num_points(self) -> float:
+        """Points, each counted as often as its `counts` says."""
+        return float(np.sum(self.problem.weights))
 
     @property
     def num_free(self) -> int:
@@ -76,56 +90,68 @@ class Fit:
         return len(self.law.params) - len(self.at_bound)
 
     @property
+    def degrees_of_freedom(self) -> float:
+        return self.num_points - self.num_free
+
+    @property
     def residuals(self) -> np.ndarray:
-        """y - f(x), or log y - log f(x) for a log objective, in units of `y_std` where one was given; shape (n,)."""
+        """y - f(x) on the objective's scale (its logarithm, a line's transform), over `y_std` if given; shape (n,)."""
         return -self.problem.residuals(self.theta[None])[0]
 
     @property
     def residual_std(self) -> float:
         """Standard deviation of the residuals with n - (free parameters) degrees of freedom; nan where that is 0."""
-        degrees = self.x.size - self.num_free
-        return float(np.sqrt(np.sum(self.residuals**2) / degrees)) if degrees > 0 else np.nan
+        if self.degrees_of_freedom <= 0:
+            return np.nan
+        return float(np.sqrt(self.problem.weights[0] @ self.residuals**2 / self.degrees_of_freedom))
 
     @cached_property
     def covariance(self) -> np.ndarray:
         """Covariance of the parameters in the user's units, shape (num_params, num_params).
 
-        s^2 (J'J)^-1 for least squares; for a Huber objective with the factor of Huber 1981, section 7.6. Rows of a
-        parameter at its bound, and of one that the data do not identify, are nan: their intervals come from
-        `bootstrap_fit`.
+        s^2 (J'J)^-1 for least squares; for a Huber objective with the factor of Huber 1981, section 7.6; for
+        `binomial` s^2 is at least 1. Rows of a parameter at its bound, and of one that the data do not identify, are
+        nan: their intervals come from `profile_interval`.
         """
-        change = _units_jacobian(self)[:, self._is_free]
+        change = self._units_jacobian()[:, self.is_free]
         with np.errstate(over="ignore", invalid="ignore"):
-            covariance = change @ self._free_covariance @ change.T
-        covariance[~self._is_free] = covariance[:, ~self._is_free] = np.nan
+            covariance = change @ self.free_covariance.matrix @ change.T
+        covariance[~self.is_free] = covariance[:, ~self.is_free] = np.nan
         return covariance
 
     @property
-    def _is_free(self) -> np.ndarray:
+    def is_free(self) -> np.ndarray:
         return np.array([name not in self.at_bound for name in self.law.params])
 
     @cached_property
-    def _free_covariance(self) -> np.ndarray:
-        """Of the free parameters in scaled units, shape (num_free, num_free); nan where the data do not tell."""
-        if self.num_free == 0:
-            return np.empty((0, 0))
-        jacobian = self.problem.residual_jacobian(self.theta[None])[0][:, self._is_free]
-        if self.x.size <= self.num_free or _smallest_eigenvalue(jacobian) < _SINGULAR:
-            return np.full((self.num_free, self.num_free), np.nan)
-        return self._error_variance * np.linalg.inv(jacobian.T @ jacobian)
+    def free_covariance(self) -> Covariance:
+        """Of the free parameters in scaled units."""
+        root = np.sqrt(self.problem.weights[0])[:, None]
+        with np.errstate(all="ignore"):
+            jacobian = root * self.problem.residual_jacobian(self.theta[None])[0][:, self.is_free]
+        return parameter_covariance(jacobian, self.error_variance)
 
-    @property
-    def _error_variance(self) -> float:
-        """s^2, or for a Huber objective sum(psi^2) / (n - p) / mean(psi')^2."""
-        if self.objective.delta is None:
-            return self.residual_std**2
-        near = self.objective.curvature(self.residuals).mean()
-        psi = self.residuals * self.objective.slope_over_residual(self.residuals)
-        return float(np.sum(psi**2) / (self.x.size - self.num_free) / near**2) if near > 0 else np.nan
+    @cached_property
+    def error_variance(self) -> float:
+        """s^2, or for a Huber objective sum(psi^2) / (n - p) / mean(psi')^2; nan where no degree of freedom is left."""
+        rule, weights = self.problem.criterion, self.problem.weights[0]
+        if self.degrees_of_freedom <= 0:
+            return np.nan
+        if rule.delta is None:
+            return max(self.residual_std**2, 1.0) if rule.is_binomial else self.residual_std**2
+        near = float(weights @ rule.curvature(self.residuals)) / self.num_points
+        psi = self.residuals * rule.slope_over_residual(self.residuals)
+        return float(weights @ psi**2 / self.degrees_of_freedom / near**2) if near > 0 else np.nan
+
+    def _units_jacobian(self) -> np.ndarray:
+        """d (params in the user's units) / d theta by complex step, shape (num_params, num_params)."""
+        steps = self.theta + 1j * _COMPLEX_STEP * np.eye(self.theta.size)
+        with np.errstate(all="ignore"):
+            return np.imag(self.law.in_units(steps, self.x_unit, self.y_unit)).T / _COMPLEX_STEP
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each parameter; nan for one at its bound."""
+        """Standard error of each parameter; nan for one at its bound or not identified."""
         with np.errstate(invalid="ignore"):
             errors = np.sqrt(np.diag(self.covariance))
         return {name: float(error) for name, error in zip(self.law.params, errors, strict=True)}
@@ -136,39 +162,48 @@ class Fit:
         return self._deviance() + 2 * (self.num_free + 1)
 
     @property
+    def aicc(self) -> float:
+        """Akaike's criterion corrected for few points (Hurvich and Tsai 1989); inf with too few."""
+        k = self.num_free + 1
+        left = self.num_points - k - 1
+        return self.aic + 2 * k * (k + 1) / left if left > 0 else np.inf
+
+    @property
     def bic(self) -> float:
         """The Bayesian (Schwarz) criterion, as `aic`."""
-        return self._deviance() + np.log(self.x.size) * (self.num_free + 1)
+        return self._deviance() + np.log(self.num_points) * (self.num_free + 1)
 
     def _deviance(self) -> float:
-        if self.objective.delta is not None:
+        rule, weights = self.problem.criterion, self.problem.weights[0]
+        if self.objective.delta is not None or rule.is_binomial:
             raise ValueError(f"aic and bic need a least-squares objective, got {self.objective.name!r}")
-        scale = self.problem.residual_scale * (self.y if self.objective.log else self.y_unit)
+        slope = rule.link.slope(self.problem.y) / self.y_unit  # the density is of y, whatever the residual's scale
         with np.errstate(divide="ignore"):
-            log_variance = np.log(np.mean(self.residuals**2))
-        return float(self.x.size * (log_variance + np.log(2 * np.pi) + 1) + 2 * np.sum(np.log(scale)))
+            log_variance = np.log(weights @ self.residuals**2 / self.num_points)
+        jacobian = float(weights @ np.log(self.problem.residual_scale / slope))
+        return float(self.num_points * (log_variance + np.log(2 * np.pi) + 1) + 2 * jacobian)
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """Interval of a parameter: the delta method with Student's t, cut at the law's bounds.
 
         Raises:
             ValueError: the law has no such parameter, or the level is outside (0, 1).
-            FitError: it sits at its bound or is not identified: `bootstrap_fit` has an interval.
+            FitError: it sits at its bound or is not identified: `profile_interval` has an interval.
         """
         check_level(level)
         index = self.law.index(name)
         error = self.standard_errors[name]
         if not np.isfinite(error):
-            raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use bootstrap_fit")
-        half = self._student_quantile(level) * error
+            raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use profile_interval")
+        half = self.student_quantile(level) * error
         low, high = max(self.params[name] - half, self.law.lower[index]), self.params[name] + half
         return low, min(high, self.law.upper[index])
 
-    def _student_quantile(self, level: float) -> float:
+    def student_quantile(self, level: float) -> float:
         """Half the width of a central interval, in standard errors."""
         from scipy.special import stdtrit  # here, because it would double the time of the import
 
-        return float(stdtrit(self.x.size - self.num_free, (1 + level) / 2))
+        return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
 
     def _why_no_interval(self) -> str:
         return "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
@@ -184,42 +219,75 @@ class Fit:
         """The law at x: an ndarray, or with a `level` a `Prediction`.
 
         The interval is the delta method with Student's t, in log y for a log objective. At .95 it covers the truth at
-        ten times the largest x in .944 to .956 of simulations (`tests/scaling/test_bootstrap.py`).
+        ten times the largest x in .944 to .956 of simulations (`tests/scaling/test_coverage.py`). Where the points
+        do not tell the value it is open: from 0 (or -inf) to inf. Where every y lies in [0, 1] so does it.
 
         Args:
-            x: positive values, any shape.
+            x: positive values, any shape; (..., 2) for the law of two inputs.
             level: probability of the interval, such as 0.95.
             kind: "confidence" for the curve, "prediction" for one new point.
 
         Raises:
             ValueError: x is not positive, an unknown kind or a level outside (0, 1).
-            FitError: there is no interval (a parameter is not identified, no degree of freedom left).
+            FitError: there is no interval (no degree of freedom is left).
+
+        Warns:
+            FitWarning: `extrapolation` more than a decade beyond the points.
         """
         x = check_positive("x", np.asarray(x, dtype=float))
-        scaled = x.ravel() / self.x_unit
-        median = self.law.value(self.theta, scaled) * self.y_unit
+        scaled, shape = scaled_x(self, x)
+        self._warn_of_extrapolation(x)
+        median = self.law.value(self.theta, scaled)
         if level is None:
-            return median.reshape(x.shape)
+            return (median * self.y_unit).reshape(shape)
         check_level(level)
         check_kind(kind)
         low, high = self._delta_interval(scaled, median, level, kind)
-        return Prediction(x, *(v.reshape(x.shape) for v in (median, low, high)), level=level, kind=kind)
+        ends = [(v * self.y_unit).reshape(shape) for v in (median, low, high)]
+        return Prediction(x, *self.cut(*ends), level=level, kind=kind)
+
+    def _warn_of_extrapolation(self, x: np.ndarray) -> None:
+        if self.law.increasing or x.size == 0:
+            return
+        columns = zip(self.law.inputs, np.atleast_2d(x.reshape(-1, self.law.num_inputs).T),
+                      np.atleast_2d(self.x.T), strict=True)  # fmt: skip
+        for name, at, known in columns:
+            far = max(np.max(at) / np.max(known), np.min(known) / np.min(at))
+            if far > _FAR and name != "group":
+                message = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
+                warnings.warn(FitWarning("extrapolation", message), stacklevel=3)
+
+    def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The ends of a band held in [0, 1] where every y lies there, above 0 where every y does."""
+        if np.all(self.y >= 0):
+            low = np.maximum(low, np.minimum(0.0, median))
+            if np.all(self.y <= 1):
+                high = np.minimum(high, np.maximum(1.0, median))
+        return median, low, high
 
     def _delta_interval(
         self, scaled: np.ndarray, median: np.ndarray, level: float, kind: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        if not np.all(np.isfinite(self._free_covariance)):
+        if not self.degrees_of_freedom > 0 or np.isnan(self.error_variance):
             raise FitError(f"no interval: {self._why_no_interval()}")
-        unit = median[:, None] if self.objective.log else np.full((median.size, 1), self.y_unit)
-        gradient = self.law.jacobian(self.theta, scaled)[:, self._is_free] * (self.y_unit / unit)
-        variance = np.einsum("np,pq,nq->n", gradient, self._free_covariance, gradient)
+        link = self.problem.link
+        if self.objective.is_binomial:
+            link = _log_link()
+        gradient = self.law.jacobian(self.theta, scaled)[:, self.is_free] * link.slope(median)[:, None]
+        spread = self.free_covariance.spread(gradient)
         if kind == "prediction":
-            # One new point has the spread of a typical one of those fitted.
-            variance = variance + (self.residual_std * np.exp(np.mean(np.log(self.problem.residual_scale)))) ** 2
-        half = self._student_quantile(level) * np.sqrt(variance)
-        if self.objective.log:
-            return median * np.exp(-half), median * np.exp(half)
-        return median - half * self.y_unit, median + half * self.y_unit
+            spread = np.hypot(spread, self._new_point_spread(link, median))
+        half = self.student_quantile(level) * spread
+        with np.errstate(over="ignore"):
+            middle = link.forward(median)
+            return link.backward(middle - half), link.backward(middle + half)
+
+    def _new_point_spread(self, link: Any, median: np.ndarray) -> np.ndarray:
+        """One new point has the spread of a typical one of those fitted."""
+        scale = np.exp(np.mean(np.log(self.problem.residual_scale)))
+        if self.objective.is_binomial:
+            return np.sqrt(self.error_variance * median * (1 - np.minimum(median, 1))) * scale * link.slope(median)
+        return np.full(median.shape, self.residual_std * scale)
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """x at which the law takes the value y; inf where it never does (0 for a law that grows with x).
@@ -232,44 +300,57 @@ class Fit:
         return (self.law.inverse(self.theta, y.ravel() / self.y_unit) * self.x_unit).reshape(y.shape)
 
     def summary(self) -> str:
-        """The fit in a few lines: formula, parameters with standard errors, goodness, warnings."""
-        lines = [f"{self.law.name}: {self.law.formula}   (n = {self.x.size}, objective {self.objective.name})"]
-        for name, error in self.standard_errors.items():
-            index = self.law.index(name)
-            is_fixed = self.problem.lower[index] == self.problem.upper[index]
-            bound = "fixed" if is_fixed else "at its bound"
-            note = bound if name in self.at_bound else f"+- {error:.3g} (standard error)"
-            lines.append(f"  {name:>6} = {self.params[name]:<12.6g} {note}")
-        middle = float(np.exp(np.mean(np.log(self.x))))
-        offset = self.params[self.law.params[2]] if self.law.has_offset else 0.0
-        lines.append(f"  amplitude at the geometric mean of x, {middle:.4g}: {self.predict(middle) - offset:.6g}")
-        lines.append(f"  residual standard deviation {self.residual_std:.3g}")
-        lines += [f"  warning ({w.kind}): {w}" for w in self.warnings]
-        return "\n".join(lines)
+        """The fit in a few lines: formula, parameters with standard errors, goodness, warnings, and what to report."""
+        from .report import fit_summary
+
+        return fit_summary(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values at full precision, for JSON."""
-        return {
-            "law": self.law.name,
-            "formula": self.law.formula,
-            "objective": self.objective.name,
-            "delta": self.objective.delta,
-            "params": dict(self.params),
-            "standard_errors": {k: None if np.isnan(v) else v for k, v in self.standard_errors.items()},
-            "at_bound": self.at_bound,
-            "objective_value": self.objective_value,
-            "num_points": int(self.x.size),
-            "x_range": [float(self.x.min()), float(self.x.max())],
-            "warnings": {w.kind: str(w) for w in self.warnings},
-        }
+        """Plain values at full precision, for JSON; `Fit.from_dict` makes the same fit of it."""
+        from .report import fit_to_dict
+
+        return fit_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Fit":
+        """The fit that `to_dict` wrote.
+
+        Raises:
+            ValueError: a field is missing, or the points are not those of the hash.
+        """
+        from .report import fit_from_dict
+
+        return fit_from_dict(values)
+
+
+def bound_units(law: Law, x_unit: Any, y_unit: float) -> np.ndarray:
+    """What a bound in scaled units is multiplied by to be in the user's, shape (num_params,).
+
+    A mixed parameter's unit depends on others: it has its own bounds (0, inf), or the units are one.
+    """
+    unit = law.in_units(np.ones(len(law.params)), x_unit, y_unit)
+    return np.where([name in law.mixed for name in law.params], 1.0, unit)
+
+
+def scaled_x(fit: Fit, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+    """x in scaled units with one axis of points, and the shape of y at x.
+
+    Raises:
+        ValueError: x of a law of two inputs does not end in an axis of 2.
+    """
+    inputs = fit.law.num_inputs
+    if inputs == 1:
+        return x.ravel() / fit.x_unit, x.shape
+    if x.ndim == 0 or x.shape[-1] != inputs:
+        raise ValueError(f"x of {fit.law.name!r} must have shape (..., {inputs}), got {x.shape}")
+    return x.reshape(-1, inputs) / fit.x_unit, x.shape[:-1]
 
 
 def check_positive(name: str, values: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(~(values.ravel() > 0) | ~np.isfinite(values.ravel()))
     if bad.size:
-        raise ValueError(
-            f"{name} must be positive and finite; row {bad[0]} is {values.ravel()[bad[0]]} ({bad.size} such)"
-        )
+        row = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0]
+        raise ValueError(f"{name} must be positive and finite; row {row} is {values.ravel()[bad[0]]} ({bad.size} such)")
     return values
 
 
@@ -278,15 +359,7 @@ def residual_unit(objective: Objective, y_unit: float) -> float:
     return 1.0 if objective.log else 1 / y_unit
 
 
-def _smallest_eigenvalue(jacobian: np.ndarray) -> float:
-    """Of the correlation of the columns, in [0, 1]: 0 where they are collinear."""
-    norms = np.linalg.norm(jacobian, axis=0)
-    if not np.all(np.isfinite(norms)) or np.any(norms == 0):
-        return 0.0
-    return float(np.linalg.eigvalsh((jacobian / norms).T @ (jacobian / norms))[0])
+def _log_link() -> Any:
+    from .objectives import OBJECTIVES
 
-
-def _units_jacobian(fit: Fit) -> np.ndarray:
-    """d (params in the user's units) / d theta by complex step, shape (num_params, num_params)."""
-    steps = fit.theta + 1j * _COMPLEX_STEP * np.eye(fit.theta.size)
-    return np.imag(fit.law.in_units(steps, fit.x_unit, fit.y_unit)).T / _COMPLEX_STEP
+    return OBJECTIVES["log_least_squares"].link

@@ -1,30 +1,42 @@
 """Minimise an objective over a law's parameters: every start and every bootstrap draw in one vectorised batch.
 
 The problem is posed in units that make it well scaled (x over its geometric mean, y over its own), so a change of
-the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of
-exponents (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
+the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of the
+nonlinear ones (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from .laws import Law
+from .laws.base import Link
 from .objectives import Objective
+from .scan import best_linear
 
 __all__ = ["Problem", "Solution", "polish", "scan"]
 
-_MAX_ITERATIONS = 300
+_MAX_ITERATIONS = 400
 # The objective is quadratic at its minimum: a step that promises this share of it moves no parameter by more than the
 # square root of that, in standard errors.
 _NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: steps are taken on trust
-_LAST_DECREASE = 1e-24
+_LAST_DECREASE = 1e-19
 _GOOD_ENOUGH = 1e-4
 _MAX_NEAR_STEPS = 8  # each gains a digit at least
-_ROUNDING = 2e-15  # residuals of data that lie on the law, relative to y
+# A smooth objective whose steps gain this little, time and again, falls towards a limit at infinity, along a direction
+# that the points do not tell.
+_STALLED_DECREASE = 1e-6
+_MAX_STALLED = 20
+_ROUNDING = 1e-15  # residuals of data that lie on the law, relative to y
 _SINGULAR = 1e-15  # added to a diagonal of ones: below it a direction is rounding
-_START_DAMPING = 1e-3
+_START_DAMPING = 1e-4
 _MAX_DAMPING = 1e12  # no step, however short, lowers the objective: it is at its minimum to rounding
+_ACCELERATION_STEP = 0.1  # of a step, ahead of which the bend of the residuals is measured
+_MOST_TURN = 0.75  # of a step: beyond it the second order says nothing
+_TINY = float(np.finfo(float).tiny)
+_LONGEST_LOG_STEP = 2.0  # of a parameter that is searched by factors
+_SMALL_BATCH = 32  # up to here each step is solved by orthogonal factors, which keep twice the digits
 
 
 @dataclass(frozen=True)
@@ -32,11 +44,11 @@ class Problem:
     """A law to be fitted to y at x, in scaled units.
 
     Attributes:
-        x: shape (n,), positive.
+        x: shape (n,), positive; (n, 2) for the law of two inputs.
         y: shape (n,) or (batch, n).
         weights: how often each point counts, shape (batch, n).
         residual_scale: standard deviation of each residual up to a common factor, shape (n,); ones without weights.
-        lower, upper: bounds of the parameters, shape (num_params,).
+        lower, upper: bounds of the parameters, shape (num_params,) or (batch, num_params).
     """
 
     law: Law
@@ -48,33 +60,54 @@ class Problem:
     lower: np.ndarray
     upper: np.ndarray
 
+    @cached_property
+    def criterion(self) -> Objective:
+        """The objective on the scale on which the law is straight, where it has one."""
+        return self.objective if self.law.link is None else replace(self.objective, link=self.law.link)
+
+    @property
+    def link(self) -> Link:
+        return self.criterion.link
+
+    @cached_property
+    def in_log(self) -> np.ndarray:
+        """Which parameters are moved by factors, shape (num_params,)."""
+        return np.array([name in self.law.in_log for name in self.law.params])
+
+    @cached_property
+    def total_weight(self) -> np.ndarray:
+        """Sum of the weights in units of residuals that are one, shape (batch,)."""
+        return np.sum(self.weights / self.residual_scale**2, axis=-1)
+
     def rows(self, index: np.ndarray) -> "Problem":
         """The same problem for some members of the batch."""
-        y = self.y[index] if self.y.ndim == 2 else self.y
-        return replace(self, y=y, weights=self.weights[index])
+        per_member = {"weights": self.weights[index]}
+        if self.y.ndim == 2:
+            per_member["y"] = self.y[index]
+        if self.lower.ndim == 2:
+            per_member |= {"lower": self.lower[index], "upper": self.upper[index]}
+        return replace(self, **per_member)
+
+    def repeated(self, num: int) -> "Problem":
+        """A batch of `num` equal members, of a problem of one."""
+        return replace(self, weights=np.broadcast_to(self.weights, (num, self.weights.shape[-1])))
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """f(x) - y, or of their logarithms, over its scale, shape (batch, n)."""
-        fitted = self.law.value(theta, self.x)
-        if not self.objective.log:
-            return (fitted - self.y) / self.residual_scale
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return (np.log(fitted) - np.log(self.y)) / self.residual_scale
+        """T(f(x)) - T(y) over its scale, shape (batch, n)."""
+        with np.errstate(all="ignore"):
+            return self.criterion.residual(self.law.value(theta, self.x), self.y, self.residual_scale)
 
     def value(self, theta: np.ndarray) -> np.ndarray:
         """The objective, shape (batch,); inf where the law is not defined."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = np.sum(
-                np.where(self.weights > 0, self.weights * self.objective.rho(self.residuals(theta)), 0), axis=-1
-            )
+        with np.errstate(all="ignore"):
+            terms = self.criterion.value(self.law.value(theta, self.x), self.y, self.residual_scale)
+            total = np.sum(np.where(self.weights > 0, self.weights * terms, 0.0), axis=-1)
         return np.where(np.isnan(total), np.inf, total)
 
     def residual_jacobian(self, theta: np.ndarray) -> np.ndarray:
         """d residual / d theta, shape (batch, n, num_params)."""
-        jacobian = self.law.jacobian(theta, self.x)
-        if self.objective.log:
-            jacobian = jacobian / self.law.value(theta, self.x)[..., None]
-        return jacobian / self.residual_scale[:, None]
+        slope = self.criterion.residual_slope(self.law.value(theta, self.x), self.residual_scale)
+        return self.law.jacobian(theta, self.x) * slope[..., None]
 
 
 @dataclass(frozen=True)
@@ -88,123 +121,164 @@ class Solution:
     near: np.ndarray
 
 
-def scan(problem: Problem, num_starts: int) -> np.ndarray:
-    """Starts for `polish`: the best local minima along a grid of exponents, shape (batch, num_starts, num_params).
+@np.errstate(all="ignore")  # where a power over- or underflows there is no start
+def scan(problem: Problem, num_starts: int, grid: np.ndarray | None = None) -> np.ndarray:
+    """Starts for `polish`: the best local minima along a grid, shape (batch, at most num_starts, num_params).
 
-    Amplitude and offset are those that minimise the weighted squares of y - f, relative to y for a log objective.
+    The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
     """
-    exponents = np.unique(np.clip(problem.law.scan(problem.x), problem.lower[1], problem.upper[1]))
-    y = np.broadcast_to(problem.y, problem.weights.shape)
-    scale = problem.residual_scale * (y if problem.objective.log else 1.0)
-    weights = problem.weights / scale**2
-    with np.errstate(all="ignore"):  # where a power over- or underflows there is no start
-        theta, squares = _best_linear(problem, exponents, y, weights)
-    squares = np.where(np.isfinite(squares), squares, np.inf)
-    order = np.argsort(_local_minima_first(squares), axis=1, kind="stable")[:, :num_starts]
-    return np.take_along_axis(theta, order[..., None], axis=1)
+    theta, squares = best_linear(problem, grid)
+    squares = np.where(np.isfinite(squares) & np.all(np.isfinite(theta), axis=-1), squares, np.inf)
+    if num_starts == 1:
+        keys = squares.reshape(len(squares), -1)
+    elif problem.law.cells:
+        keys = np.where(_is_best_of_cell(squares, problem.law.cells), squares, np.inf).reshape(len(squares), -1)
+    else:
+        keys = np.where(_is_local_minimum(squares), squares, np.inf).reshape(len(squares), -1)
+    num_found = int(np.max(np.sum(np.isfinite(keys), axis=1)))
+    best = np.argsort(keys, axis=1, kind="stable")[:, : max(min(num_starts, num_found), 1)]
+    return np.take_along_axis(theta.reshape(*keys.shape, -1), best[..., None], axis=1)
 
 
-def polish(problem: Problem, theta: np.ndarray) -> Solution:
+def _is_best_of_cell(squares: np.ndarray, cells: tuple[int, ...]) -> np.ndarray:
+    """Lowest over the axes of the grid (all but the first) that are not cells."""
+    others = tuple(axis for axis in range(1, squares.ndim) if axis - 1 not in cells)
+    return squares == np.min(squares, axis=others, keepdims=True)
+
+
+def _is_local_minimum(squares: np.ndarray) -> np.ndarray:
+    """No neighbour along any axis of the grid (all axes but the first) is lower; of equal neighbours the first."""
+    found = np.isfinite(squares)
+    for axis in range(1, squares.ndim):
+        at = np.moveaxis(squares, axis, 0)
+        is_lowest = np.moveaxis(found, axis, 0)
+        is_lowest[:-1] &= at[:-1] <= at[1:]
+        is_lowest[1:] &= at[1:] < at[:-1]
+    return found
+
+
+@np.errstate(all="ignore")  # a trial step may overflow: then it is refused
+def polish(
+    problem: Problem,
+    theta: np.ndarray,
+    max_iterations: int = _MAX_ITERATIONS,
+    last_decrease: float = _LAST_DECREASE,
+) -> Solution:
     """Damped Gauss-Newton with bounds from `theta`, shape (batch, num_params), each member on its own.
 
     Beyond a Huber objective's delta the curvature is 0 and the weights of iteratively reweighted least squares, which
-    always lower the objective, serve as the damping.
+    always lower the objective, serve as the damping. It ends where a step promises `last_decrease` of the objective.
     """
     theta = np.clip(theta, problem.lower, problem.upper)
     value = problem.value(theta)
-    floor = _ROUNDING**2 * np.sum(problem.weights / problem.residual_scale**2, axis=1)
+    floor = _ROUNDING**2 * problem.total_weight
     damping = np.full(len(theta), _START_DAMPING)
     converged, num_near = np.zeros(len(theta), dtype=bool), np.zeros(len(theta), dtype=int)
+    num_stalled = np.zeros(len(theta), dtype=int)
     promised = np.full(len(theta), np.inf)
     active = np.flatnonzero(np.isfinite(value))
-    for _ in range(_MAX_ITERATIONS):
+    part = problem if active.size == len(theta) else problem.rows(active)
+    for _ in range(max_iterations):
         if active.size == 0:
             break
-        part = problem.rows(active)
-        step, predicted = _step(part, theta[active], damping[active])
-        trial = np.clip(theta[active] + step, part.lower, part.upper)
+        trial, predicted = _step(part, theta[active], damping[active])
         trial_value = part.value(trial)
         near = (predicted <= _NEAR_DECREASE * value[active]) & (damping[active] <= _START_DAMPING)
         better = (trial_value < value[active]) | (near & np.isfinite(trial_value))
+        stalls = better & (trial_value > value[active] * (1 - _STALLED_DECREASE))
+        num_stalled[active] = np.where(better, num_stalled[active] * stalls + stalls, num_stalled[active])
         accepted = active[better]
         theta[accepted], value[accepted] = trial[better], trial_value[better]
-        damping[active] *= np.where(better, 0.1, 10.0)
+        damping[active] *= np.where(better, 0.03, 10.0)
         num_near[active] += near
-        at_minimum = (predicted <= _LAST_DECREASE * value[active]) | (value[active] <= floor[active])
+        at_minimum = (predicted <= last_decrease * value[active]) | (value[active] <= floor[active])
         at_minimum |= num_near[active] >= _MAX_NEAR_STEPS
+        if problem.criterion.delta is None:
+            at_minimum |= num_stalled[active] >= _MAX_STALLED
         stuck = damping[active] > _MAX_DAMPING
         converged[active] = at_minimum | (stuck & np.isfinite(predicted))
         promised[active] = predicted
-        active = active[~(at_minimum | stuck)]
+        ended = at_minimum | stuck
+        if ended.any():
+            active = active[~ended]
+            part = problem.rows(active)
     return Solution(theta, value, converged, promised <= _GOOD_ENOUGH * value)
 
 
-# Scan ---------------------------------------------------------------------------------------------------------
-
-
-def _best_linear(
-    problem: Problem, exponents: np.ndarray, y: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters (batch, g, num_params) with the best amplitude and offset for each exponent, and their squares."""
-    lower, upper = problem.lower, problem.upper
-    power = problem.law.basis(exponents, problem.x).T  # (n, g)
-    power_power, power_y = weights @ power**2, (weights * y) @ power
-    total, total_power = weights.sum(axis=1, keepdims=True), weights @ power
-    total_y, total_y2 = (np.sum(weights * y**k, axis=1, keepdims=True) for k in (1, 2))
-    offset = np.zeros_like(power_y)
-    if problem.law.has_offset:
-        offset = (power_power * total_y - total_power * power_y) / (total * power_power - total_power**2)
-        offset = np.clip(np.nan_to_num(offset), lower[2], upper[2])
-    amplitude = np.clip((power_y - offset * total_power) / power_power, lower[0], upper[0])
-    squares = (
-        total_y2 + amplitude**2 * power_power + offset**2 * total
-        - 2 * (amplitude * power_y + offset * total_y - amplitude * offset * total_power)
-    )  # fmt: skip
-    theta = [amplitude, np.broadcast_to(exponents, amplitude.shape), offset]
-    return np.stack(theta[: len(lower)], axis=-1), squares
-
-
-def _local_minima_first(squares: np.ndarray) -> np.ndarray:
-    """Sort keys along the grid: local minima by their squares, then the rest."""
-    padded = np.pad(squares, ((0, 0), (1, 1)), constant_values=np.inf)
-    is_minimum = (squares <= padded[:, :-2]) & (squares <= padded[:, 2:])
-    worst = np.max(squares, axis=1, keepdims=True, where=np.isfinite(squares), initial=0.0)
-    return np.where(is_minimum, squares, squares + worst + 1.0)
-
-
-# Polish -------------------------------------------------------------------------------------------------------
-
-
 def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A step towards the minimum, shape (batch, p), and how much a quadratic model says that it gains, (batch,)."""
-    weights, counted = problem.weights, problem.weights > 0
-    residuals = np.where(counted, problem.residuals(theta), 0.0)
-    jacobian = np.where(counted[..., None], problem.residual_jacobian(theta), 0.0)
-    reweighted = weights * problem.objective.slope_over_residual(residuals)
-    gradient = np.einsum("bn,bn,bnp->bp", reweighted, residuals, jacobian)
-    newton = _gram(weights * problem.objective.curvature(residuals), jacobian)
-    majorant = newton if problem.objective.delta is None else _gram(reweighted, jacobian)
+    """Where a step towards the minimum leads, shape (batch, p), and what a quadratic model says it gains, (batch,)."""
+    criterion, weights = problem.criterion, problem.weights
+    residuals, jacobian = _linearised(problem, theta)
+    reweighted = weights * criterion.slope_over_residual(residuals)
+    slope = reweighted * residuals
+    gradient = (slope[:, None, :] @ jacobian)[:, 0]
     free = ~(((theta <= problem.lower) & (gradient >= 0)) | ((theta >= problem.upper) & (gradient <= 0)))
-    diagonal = np.maximum(np.einsum("bpp->bp", majorant), np.finfo(float).tiny)
-    hessian = newton + damping[:, None, None] * (majorant if problem.objective.delta is not None else 0.0)
-    hessian = hessian + (damping[:, None] * diagonal)[..., None] * np.eye(theta.shape[1])
-    return _solve_free(hessian, gradient, diagonal, free)
+    curvature = weights if criterion.delta is None else weights * criterion.curvature(residuals)
+    if criterion.delta is not None:
+        curvature = curvature + damping[:, None] * reweighted
+    diagonal = (reweighted[:, None, :] @ jacobian**2)[:, 0]
+    diagonal = np.where(free, np.maximum(diagonal, _TINY), 1.0)
+    solve = _by_orthogonal_factors if len(theta) <= _SMALL_BATCH else _by_normal_equations
+    size = 1 / np.sqrt(diagonal)
+    scaled = jacobian * (size * free)[:, None, :]
+    move = solve(scaled, curvature, slope, damping)
+    predicted = -np.sum(move * gradient * size * free, axis=1) / 2
+    if len(problem.law.nonlinear) > 1 and criterion.delta is None:
+        # Geodesic acceleration (Transtrum and Sethna 2012) along the bend of a narrow valley.
+        ahead = problem.residuals(_moved(problem, theta, _ACCELERATION_STEP * move * size))
+        along = (scaled @ move[..., None])[..., 0]
+        bend = 2 / _ACCELERATION_STEP * ((ahead - residuals) / _ACCELERATION_STEP - along)
+        bend = np.where(np.isfinite(bend) & (weights > 0), bend, 0.0)
+        turn = solve(scaled, curvature, reweighted * bend, damping) / 2
+        short = np.linalg.norm(turn, axis=1) <= _MOST_TURN * np.linalg.norm(move, axis=1)
+        move = move + np.where(short[:, None], turn, 0.0)
+    return _moved(problem, theta, np.where(free, move * size, 0.0)), predicted
 
 
-def _gram(weights: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
-    return np.swapaxes(jacobian, 1, 2) @ (weights[..., None] * jacobian)
+def _linearised(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals (batch, n) and their Jacobian (batch, n, p) in the coordinates of the search, 0 where not counted."""
+    fitted = problem.law.value(theta, problem.x)
+    residuals = problem.criterion.residual(fitted, problem.y, problem.residual_scale)
+    slope = problem.criterion.residual_slope(fitted, problem.residual_scale)
+    jacobian = problem.law.jacobian(theta, problem.x) * slope[..., None]
+    if problem.in_log.any():
+        jacobian = jacobian * np.where(problem.in_log, theta, 1.0)[:, None, :]
+    if not np.all(problem.weights > 0):
+        counted = problem.weights > 0
+        residuals, jacobian = np.where(counted, residuals, 0.0), np.where(counted[..., None], jacobian, 0.0)
+    return residuals, jacobian
 
 
-def _solve_free(
-    hessian: np.ndarray, gradient: np.ndarray, diagonal: np.ndarray, free: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve for the free parameters, scaled by the diagonal; the others do not move."""
-    scale = 1 / np.sqrt(diagonal)
-    identity = np.eye(free.shape[1])
-    both = free[:, :, None] & free[:, None, :]
-    scaled = np.where(both, hessian * scale[:, :, None] * scale[:, None, :], identity)
-    # A singular direction moves by its gradient, at the scale of the diagonal.
-    scaled = scaled + _SINGULAR * identity
-    pull = np.where(free, gradient * scale, 0.0)
-    move = -np.linalg.solve(scaled, pull[..., None])[..., 0]
-    return move * scale, -np.sum(move * pull, axis=1) / 2
+def _moved(problem: Problem, theta: np.ndarray, step: np.ndarray) -> np.ndarray:
+    moved = theta + step
+    if problem.in_log.any():
+        factor = np.exp(np.clip(step, -_LONGEST_LOG_STEP, _LONGEST_LOG_STEP))
+        moved = np.where(problem.in_log, theta * factor, moved)
+    return np.clip(moved, problem.lower, problem.upper)
+
+
+def _by_normal_equations(
+    scaled: np.ndarray, curvature: np.ndarray, slope: np.ndarray, damping: np.ndarray
+) -> np.ndarray:
+    """(J'HJ + damping)^-1 J'(-slope), for a Jacobian whose columns have norm one: shape (batch, p)."""
+    identity = np.eye(scaled.shape[-1])
+    hessian = np.swapaxes(scaled, 1, 2) @ (curvature[..., None] * scaled)
+    # A fixed parameter's column is 0: its row is damping only, and it does not move.
+    hessian = hessian + (damping[:, None, None] + _SINGULAR) * identity
+    pull = np.einsum("bnp,bn->bp", scaled, slope)
+    return -np.linalg.solve(hessian, pull[..., None])[..., 0]
+
+
+def _by_orthogonal_factors(
+    scaled: np.ndarray, curvature: np.ndarray, slope: np.ndarray, damping: np.ndarray
+) -> np.ndarray:
+    """The same by QR of J and the damping, which does not square the condition number."""
+    batch, n, p = scaled.shape
+    root = np.sqrt(curvature)
+    target = np.divide(slope, root, out=np.zeros_like(slope), where=root > 0)
+    rows = np.empty((batch, n + p, p + 1))
+    rows[:, :n, :p], rows[:, :n, p] = root[..., None] * scaled, target
+    rows[:, n:, :p] = np.sqrt(damping + _SINGULAR**2)[:, None, None] * np.eye(p)
+    rows[:, n:, p] = 0.0
+    factor = np.asarray(np.linalg.qr(rows, mode="r"))
+    return -np.linalg.solve(factor[:, :p, :p], factor[:, :p, p:])[..., 0]

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from scaling import OBJECTIVES, FitError, FitWarning, fit_law
+from scaling import OBJECTIVES, Fit, FitError, FitWarning, fit_law
 
 C = np.geomspace(1e18, 1e21, 8)
 E = 0.5 * (C / 1e18) ** -0.25 + 0.1
 TRUTH_AT_10X = 0.5 * 1e4**-0.25 + 0.1
+WITHOUT_COUNTS = [name for name in OBJECTIVES if name != "binomial"]
+C_BELOW = {"c": (0, 0.2)}
 FREE = {"c": (-np.inf, np.inf)}
 
 # Two public reports of "optimal parameters not found", with the optimum of least squares.
@@ -43,6 +45,7 @@ def test_an_active_bound_is_named():
     assert fit.standard_errors["b"] > 0
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # the interval of c spans all that matters
 def test_global_optimum_where_a_default_start_finds_a_ridge():
     fit = fit_law("saturating_power", STEEP_X, STEEP_Y, objective="least_squares", bounds=FREE)
     assert fit.params == pytest.approx({"a": 160095.1, "b": 0.720677, "c": -0.04988}, rel=1e-4)
@@ -50,7 +53,7 @@ def test_global_optimum_where_a_default_start_finds_a_ridge():
     assert 2 * fit.objective_value == pytest.approx(3095.4406, rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", WITHOUT_COUNTS)
 def test_no_objective_is_worse_than_many_random_starts_of_an_independent_optimiser(objective):
     y = noisy(3, 0.03)
     fit = fit_law("saturating_power", C, y, objective=objective)
@@ -70,7 +73,7 @@ def test_no_objective_is_worse_than_many_random_starts_of_an_independent_optimis
     assert fit.objective_value <= best + 1e-9
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", WITHOUT_COUNTS)
 @given(exponent=st.integers(-25, 25), order=st.permutations(range(8)))
 @settings(max_examples=15, deadline=None)
 def test_units_of_x_and_order_of_rows_change_the_amplitude_only(objective, exponent, order):
@@ -94,6 +97,7 @@ def test_percent_or_fraction_is_the_same_law():
     )
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # one outlier hides b and c from least squares
 def test_a_huber_objective_is_not_moved_by_an_outlier():
     y = E.copy()
     y[3] += 0.1
@@ -378,9 +382,56 @@ def test_interval_of_a_parameter():
         fit.interval("z")
     with pytest.warns(FitWarning):
         flat = fit_law("saturating_power", SHALLOW_X, SHALLOW_Y, objective="least_squares")
-    with pytest.raises(FitError, match=r"c has no standard error .*use bootstrap_fit"):
+    with pytest.raises(FitError, match=r"c has no standard error .*use profile_interval"):
         flat.interval("c")
 
 
 def test_a_result_prints_itself():
     assert repr(fit_law("saturating_power", C, noisy(2))).startswith("saturating_power: a x^-b + c")
+
+
+def test_to_dict_and_back_is_the_same_fit():
+    import json
+
+    fit = fit_law(
+        "double_saturating_power", C, noisy(12), objective="log_huber", y_std=0.01 * E, bounds={"c": (0, 0.2)}
+    )
+    twin = Fit.from_dict(json.loads(json.dumps(fit.to_dict())))
+    assert twin.params == fit.params
+    assert twin.bounds == fit.bounds
+    assert twin.standard_errors == pytest.approx(fit.standard_errors, nan_ok=True)
+    assert twin.predict([1e21], level=0.9).high.tolist() == fit.predict([1e21], level=0.9).high.tolist()
+    assert twin.summary() == fit.summary()
+
+
+def test_a_dictionary_that_is_no_fit_or_whose_points_were_changed():
+    values = fit_law("power", C, noisy(1)).to_dict()
+    values["points"]["y"][2] += 1e-9
+    with pytest.raises(ValueError, match="not those of its data_sha256"):
+        Fit.from_dict(values)
+    with pytest.raises(ValueError, match=r"it lacks \['points', 'scaled'\]"):
+        Fit.from_dict({name: values[name] for name in values if name not in ("points", "scaled")})
+
+
+def test_a_prediction_more_than_a_decade_away_is_warned_of():
+    fit = fit_law("saturating_power", C, noisy(1))
+    fit.predict(10 * C[-1])
+    fit.predict(C[0] / 10)
+    with pytest.warns(FitWarning, match=r"x lies 1\.04 decades beyond") as caught:
+        fit.predict(11 * C[-1])
+    assert caught[0].message.kind == "extrapolation"
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_bands_of_fractions_stay_in_0_and_1():
+    fit = fit_law("saturating_power", C, noisy(3, 0.2), objective="least_squares")
+    band = fit.predict(np.geomspace(1e14, 1e26, 30), level=0.999)
+    assert np.all((band.low >= 0) & (band.high <= np.maximum(1, band.median)))
+
+
+def test_the_summary_has_the_reporting_checklist():
+    text = fit_law("saturating_power", C, noisy(1), objective="log_huber").summary()
+    for part in ("delta 0.001", "objective (sum)", "3 free of 3 parameters", "x from 1e+18 to 1e+21", "bounds a in"):
+        assert part in text
+    for part in ("starts: a scan", "data sha256", "weights equal", "not known to a fit"):
+        assert part in text

@@ -23,6 +23,7 @@ def test_an_exact_power_law_below_other_runs_is_recovered(selection):
     assert front.params == pytest.approx({"a": 15811.388, "b": 0.25, "c": 0.1}, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 def test_fitting_all_points_instead_of_the_frontier_is_far_off():
     x, y = runs()
     front = fit_frontier(x, y, num_draws=20).predict([1e23])[0]
@@ -51,6 +52,7 @@ def test_hull_selection_ends_at_the_best_run():
     assert select(x, y, "pareto").tolist() == pareto_frontier(x, y).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 def test_bands_of_fractions_stay_in_0_and_1_and_losses_are_let_be():
     x, y = runs()
     band = fit_frontier(x, y, num_draws=50).predict([1e10], level=0.95)
@@ -84,6 +86,7 @@ def test_bad_rows_are_named_as_the_caller_counts_them(selection):
         fit_frontier([3, 2, 1, 5], [0.3, 0.2], selection=selection)
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 def test_the_central_value_is_the_same_with_and_without_a_level():
     front = fit_frontier(*runs(), num_draws=50)
     at = [1e10, 1e17, 1e20]

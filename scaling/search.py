@@ -1,0 +1,135 @@
+"""The global minimum of an objective, from no starting values: scan, polish, and what else fits as well."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .errors import FitError
+from .solver import Problem, Solution, polish, scan
+
+__all__ = ["Minimum", "minimise"]
+
+_HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best start counted less
+# Steps of every start, how many of the best go on, and as what share of the starts at least.
+_HEATS = ((12, 16, 1 / 3), (20, 5, 1 / 12))
+_HELD_ITERATIONS = 6
+_FINAL_ITERATIONS = 60  # after which only the best goes on
+_SAME_END = 1e-7  # relative difference of objectives below which two starts have come to the same end
+_NUM_EXTENDED = 5  # solutions of a law with one part less that are given one more part
+_EQUALLY_GOOD = 1e-9  # relative difference of two objectives that rounding and the last digits can make
+_DIFFERENT = 1e-3  # relative difference of two laws over the points and ten times as far
+_FURTHER = np.array([1.0, 3.0, 10.0])
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The best parameters (num_params,) in scaled units, the objective there, and other optima (m, num_params) whose
+    objective is the same but whose law is not."""
+
+    theta: np.ndarray
+    value: float
+    others: np.ndarray
+
+
+def minimise(problem: Problem) -> Minimum:
+    """Of a problem with a batch of one.
+
+    Raises:
+        FitError: no start leads to a minimum.
+    """
+    starts = all_starts = _with_some_held(problem, find_starts(problem))
+    for num_iterations, fewest, share in _HEATS:
+        num_kept = max(fewest, round(share * len(all_starts)))
+        if len(starts) > num_kept:
+            heat = polish(problem.repeated(len(starts)), starts, max_iterations=num_iterations)
+            starts = heat.theta[_different_best(heat.value, num_kept)]
+    solution = polish(problem.repeated(len(starts)), starts, max_iterations=_FINAL_ITERATIONS)
+    for more in (solution.theta[[int(np.argmin(solution.value))]], all_starts):
+        if solution.converged[int(np.argmin(solution.value))]:
+            break
+        # The best is on a long way, or the best after a few steps were not those that come to an end.
+        solution = polish(problem.repeated(len(more)), more)
+    best = int(np.argmin(solution.value))
+    theta, value = solution.theta[best], float(solution.value[best])
+    if not (solution.converged[best] or (solution.near[best] and problem.criterion.delta is None)):
+        theta, value = _simplex(problem, theta)
+    others = _equally_good(problem, solution, theta, value)
+    canonical = problem.law.canonical
+    return Minimum(theta if canonical is None else canonical(theta), value, others)
+
+
+def _with_some_held(problem: Problem, starts: np.ndarray) -> np.ndarray:
+    """The starts after a few steps in which some parameters stay."""
+    held = np.array([name in problem.law.held_first for name in problem.law.params])
+    if not held.any():
+        return starts
+    starts = np.clip(starts, problem.lower, problem.upper)
+    lower, upper = np.where(held, starts, problem.lower), np.where(held, starts, problem.upper)
+    held_problem = replace(problem.repeated(len(starts)), lower=lower, upper=upper)
+    return polish(held_problem, starts, max_iterations=_HELD_ITERATIONS).theta
+
+
+def _different_best(value: np.ndarray, num: int) -> np.ndarray:
+    """Places of the lowest objectives that differ, and of one that is near the lowest, to confirm it."""
+    order = np.argsort(value)
+    distinct = [int(order[0])]
+    for place in order[1:]:
+        if value[place] > value[distinct[-1]] * (1 + _SAME_END):
+            distinct.append(int(place))
+    return np.array([*distinct[: num - 1], int(order[1])])
+
+
+def find_starts(problem: Problem) -> np.ndarray:
+    """Starts for `polish`, shape (num_starts, num_params)."""
+    law = problem.law
+    if law.simpler is not None and law.extend is not None:
+        return law.extend(_simpler_solutions(problem, law.simpler.params), problem.x)
+    starts, weights = [], problem.weights
+    for _ in range(1 if problem.criterion.delta is None else _HUBER_ROUNDS):
+        found = scan(replace(problem, weights=weights), law.num_starts)[0]
+        starts.append(found)
+        residuals = problem.residuals(np.clip(found[:1], problem.lower, problem.upper))
+        weights = problem.weights * np.nan_to_num(problem.criterion.slope_over_residual(residuals), nan=1.0)
+    return np.concatenate(starts)
+
+
+def _simpler_solutions(problem: Problem, params: tuple[str, ...]) -> np.ndarray:
+    """The best solutions of the law with one part less, whose parameters are the first of this law's."""
+    law = problem.law.simpler
+    assert law is not None
+    kept = slice(len(params))
+    simpler = replace(problem, law=law, lower=problem.lower[kept], upper=problem.upper[kept])
+    starts = find_starts(simpler)
+    solution = polish(simpler.repeated(len(starts)), starts)
+    return solution.theta[_different_best(solution.value, _NUM_EXTENDED)[:-1]]
+
+
+def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value: float) -> np.ndarray:
+    if len(solution.theta) == 1:
+        return solution.theta[:0]
+    floor = 1e-28 * float(problem.total_weight[0])
+    same = solution.converged & (solution.value <= value * (1 + _EQUALLY_GOOD) + floor)
+    away = problem.x
+    if problem.law.link is None:  # an accuracy ends at 1
+        away = np.concatenate([away, np.max(away, axis=0) * _FURTHER.reshape(-1, *[1] * (away.ndim - 1))])
+    with np.errstate(all="ignore"):
+        ours, theirs = problem.law.value(theta, away), problem.law.value(solution.theta[same], away)
+        differ = np.max(np.abs(theirs - ours) / np.abs(ours), axis=-1, initial=0.0) > _DIFFERENT
+    return solution.theta[same][differ]
+
+
+def _simplex(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, float]:
+    """Nelder and Mead's method from near the minimum, for the kinks of a Huber objective, where no slope helps."""
+    from scipy.optimize import minimize  # here, because it would double the time of the import
+
+    if problem.criterion.delta is not None:
+        bounds = list(zip(problem.lower, problem.upper, strict=True))
+        options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}
+        found = minimize(
+            lambda t: float(problem.value(t[None])[0]), theta, method="Nelder-Mead", bounds=bounds, options=options
+        )
+        if found.success and np.isfinite(found.fun):
+            return found.x, float(found.fun)
+    raise FitError(
+        f"no minimum found for {problem.law.name!r}: the data may show no trend, or lie beyond a double's range"
+    )
