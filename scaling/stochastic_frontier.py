@@ -76,7 +76,7 @@ class StochasticFrontier:
 
     def summary_lines(self) -> list[str]:
         """Noise and excess, for summaries."""
-        low, high = BootstrapFit.quantiles(self.noise, 0.95)
+        low, high = np.quantile(self.noise, [0.025, 0.975])
         return [
             f"  noise {np.median(self.noise):.3g} in log y (95% interval {low:.2g} to {high:.2g}),"
             f" mean excess {self.mean_excess:.3g}",
@@ -106,8 +106,9 @@ def fit_stochastic_frontier(
         FitError: too few runs, or no trend.
     """
     law = find_law(law)
+    _check_law(law, noise_std)
     x, y = check_positive("x", x), check_positive("y", y)
-    _check(law, x, y, noise_std)
+    _check_runs(law, x, y)
     posterior = _Posterior.of(law, x, y, noise_std)
     mean, covariance = _start(posterior, x, y)
     weighted = sample_density(posterior.log_density, mean, covariance, posterior.lower, posterior.upper, rng)
@@ -283,15 +284,16 @@ def _quiet_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit | None:
 
 
 def _central_fit(posterior: _Posterior, theta: np.ndarray, x: np.ndarray) -> Fit:
-    """The law through the posterior's median curve, which also holds where the law is read off beyond the runs."""
-    low, high = x.min(), x.max()
-    if posterior.law.increasing:
-        low = low / _EXTRAPOLATED
-    else:
-        high = high * _EXTRAPOLATED
-    grid = np.geomspace(low, high, _CURVE_POINTS)
+    """The law through the median of the posterior's curves, matched also where it is read off beyond the runs."""
+    low, high = float(x.min()), float(x.max())
+    far = (low / _EXTRAPOLATED, high) if posterior.law.increasing else (low, high * _EXTRAPOLATED)
+    grid = np.geomspace(*far, _CURVE_POINTS)
     curve = np.median(posterior.law.value(theta, grid / posterior.x_unit), axis=0) * posterior.y_unit
     fit = _quiet_fit(posterior.law, grid, curve)
+    if fit is not None:
+        # Its points are those of the law over the runs: they say what is an extrapolation.
+        grid = np.geomspace(low, high, _CURVE_POINTS)
+        fit = _quiet_fit(posterior.law, grid, fit.law.value(fit.theta, grid / fit.x_unit) * fit.y_unit)
     if fit is None:
         raise FitError(f"the posterior of {posterior.law.name!r} has no trend: do the runs lie above a falling edge?")
     return replace(fit, warnings=())
@@ -300,9 +302,14 @@ def _central_fit(posterior: _Posterior, theta: np.ndarray, x: np.ndarray) -> Fit
 # Checks -------------------------------------------------------------------------------------------------------
 
 
-def _check(law: Law, x: np.ndarray, y: np.ndarray, noise_std: float | None) -> None:
+def _check_law(law: Law, noise_std: float | None) -> None:
+    if law.num_inputs != 1 or law.link is not None:
+        raise ValueError(f"selection='stochastic' takes a law of one variable and positive values, got {law.name!r}")
     if noise_std is not None and not 0 < noise_std < np.inf:
         raise ValueError(f"noise_std must be positive and finite, a standard deviation of log y, got {noise_std!r}")
+
+
+def _check_runs(law: Law, x: np.ndarray, y: np.ndarray) -> None:
     least = _RUNS_PER_PARAMETER * len(law.params)
     if x.size < least:
         raise FitError(f"a stochastic frontier of {law.name!r} needs at least {least} runs, got {x.size}")

@@ -7,7 +7,7 @@ interval, Davison and Hinkley 1997, section 5.2.1). The world is the stochastic 
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from .bootstrap import BootstrapFit, solve_draws
 from .errors import FitError, FitWarning
 from .excess import simulate_excess
 from .fit import Fit
-from .prediction import Prediction, check_kind
 from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 
 __all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
@@ -40,22 +39,28 @@ class WorldDraws(BootstrapFit):
     world: np.ndarray
     refits: np.ndarray
 
-    def curves(self, x: ArrayLike) -> np.ndarray:
-        """Draws of the law at x (n,), shape (num_draws, n)."""
-        scaled = np.ravel(np.asarray(x, dtype=float)) / self.fit.x_unit
-        value = self.fit.law.value
-        missed = value(self.refits, scaled) / np.maximum(value(self.world, scaled), _TINY)
-        return self.fit.predict(np.ravel(x)) / np.maximum(missed, _TINY)
+    def first(self, num: int) -> "WorldDraws":
+        """The first of the draws."""
+        parts = {name: getattr(self, name)[:num] for name in ("theta", "residual_draws", "refits")}
+        return replace(self, **parts)
 
-    def predict(self, x: ArrayLike, level: float = 0.95, kind: str = "confidence") -> Prediction:
-        """The law at x with a basic interval; `kind` "prediction" adds the scatter of one new point."""
-        check_kind(kind)
-        x = np.asarray(x, dtype=float)
-        draws = self.curves(x)
-        if kind == "prediction":
-            draws = self._add_residuals(draws)
-        low, high = (bound.reshape(x.shape) for bound in self.quantiles(draws, level))
-        return Prediction(x, self.fit.predict(x), low, high, level, kind)
+    def values(self, x: ArrayLike) -> np.ndarray:
+        """Draws of the law at x, shape (num_draws, number of x)."""
+        x = np.ravel(np.asarray(x, dtype=float))
+        law, scaled = self.fit.law, x / self.fit.x_unit
+        curve, world, refits = (law.value(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
+        return curve * world / np.maximum(refits, _TINY) * self.fit.y_unit
+
+    def solve_for_x(self, y: ArrayLike) -> np.ndarray:
+        """Draws of the x at which the law takes the value y, inf where it never does: (num_draws, number of y).
+
+        In log x; where the world's law or a refit never takes the value, that draw is the fit's own.
+        """
+        law, scaled = self.fit.law, np.ravel(y) / self.fit.y_unit
+        own, world, refits = (law.inverse(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
+        with np.errstate(all="ignore"):
+            factor = world / refits
+        return own * np.where((factor > 0) & np.isfinite(factor), factor, 1.0) * self.fit.x_unit
 
 
 def check_options(

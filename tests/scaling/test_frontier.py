@@ -104,6 +104,7 @@ def test_the_selection_of_a_world_is_that_of_its_own_errors():
             assert sorted(select(x, y, selection, tolerance)) == np.flatnonzero(weight).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 @pytest.mark.parametrize("selection", ["pareto", "convex_hull"])
 def test_the_interval_of_a_world_takes_the_bias_off(selection):
     """The law on frontier points lies above the truth, as does the middle of a case bootstrap; a world's does not."""
@@ -120,16 +121,18 @@ def test_the_interval_of_a_world_takes_the_bias_off(selection):
     assert abs(bias["parametric_world"]) < 0.5 * bias["case_bootstrap"]
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 def test_draws_of_a_world_keep_the_bounds_of_the_law():
     x, y = runs(60)
     front = fit_frontier(x, y, law="saturating_power", num_draws=300)
     assert min(values.min() for values in front.bootstrap.params.values()) >= 0
     assert front.bootstrap.params["a"].shape == (300,)
-    assert front.bootstrap.curves([1e20, 1e23]).shape == (300, 2)
+    assert front.bootstrap.values([1e20, 1e23]).shape == (300, 2)
     band = front.bootstrap.predict([1e20], kind="prediction")
-    assert band.high - band.low > np.ptp(front.bootstrap.quantiles(front.bootstrap.curves([1e20]), 0.95))
+    assert band.high - band.low > np.ptp(front.bootstrap.quantiles(front.bootstrap.values([1e20]), 0.95))
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
 def test_units_of_compute_and_of_error_change_no_interval_of_a_world():
     x, y = runs()
     base, scaled = (fit_frontier(u * x, v * y, num_draws=100) for u, v in ((1.0, 1.0), (1e-18, 100.0)))

@@ -7,6 +7,7 @@ from scaling.excess import MAX_SHAPE, log_density, log_survival, simulate_excess
 from scaling.importance import sample_density
 from scaling.stochastic_frontier import _merge, _Posterior, threshold_curve
 
+extrapolates = pytest.mark.filterwarnings("ignore:x lies:scaling.FitWarning")
 NOISE_SCALE_SHAPE = [(0.02, 0.1, 1.0), (0.1, 0.1, 2.0), (0.3, 0.02, 1.6), (0.001, 0.1, 3.3), (1.0, 0.05, MAX_SHAPE)]
 
 
@@ -108,6 +109,7 @@ def test_threshold_has_its_share_of_runs_below_everywhere():
         assert below[part].mean() == pytest.approx(share, abs=0.05)
 
 
+@extrapolates
 def test_bad_runs_do_not_matter():
     x, y = runs()
     worst = y > 1.2 * (0.5 * (x / 1e18) ** -0.25 + 0.1)
@@ -158,6 +160,7 @@ def test_a_law_is_recovered_from_many_runs():
     assert front.stochastic.mean_excess == pytest.approx(0.1, rel=0.5)
 
 
+@extrapolates
 def test_intervals_hold_the_truth_and_are_narrower_than_those_of_the_frontier_points():
     x, y = runs()
     truth = 0.5 * 1e5**-0.25 + 0.1
@@ -169,6 +172,7 @@ def test_intervals_hold_the_truth_and_are_narrower_than_those_of_the_frontier_po
     )
 
 
+@extrapolates
 @pytest.mark.parametrize("law", ["power", "saturating_power"])
 def test_units_of_compute_and_of_error_change_nothing_but_the_amplitude(law):
     x, y = runs()
@@ -188,6 +192,7 @@ def test_order_of_the_runs_changes_nothing():
     assert sorted(order[shuffled.selected]) == sorted(base.selected)
 
 
+@extrapolates
 def test_a_seed_gives_the_same_draws_and_another_seed_others():
     x, y = runs(60)
     one, same, other = (
@@ -214,6 +219,7 @@ def test_runs_near_the_frontier_are_named_in_order():
     assert front.intervals == "posterior"
 
 
+@extrapolates
 def test_bands_of_error_rates_stay_between_0_and_1():
     x, y = runs(30, scale=0.3)
     y = np.minimum(y, 0.999)
@@ -237,8 +243,14 @@ def test_summary_says_noise_and_excess():
     assert text.count("95% interval") == 4
 
 
-@pytest.mark.parametrize("law", [name for name, law in LAWS.items() if min(law.lower) >= 0 and not law.increasing])
+# A sigmoid has five parameters, of which a frontier shows two or three: few effective draws, and a warning of that.
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+@pytest.mark.parametrize(
+    "law", [n for n, law in LAWS.items() if law.num_inputs == 1 and law.link is None and n != "transfer"]
+)
 def test_every_falling_law_of_the_table(law):
+    if law.increasing:
+        pytest.skip("a law of accuracies: tested as fit_transfer")
     x, y = runs(100)
     band = fit_frontier(x, y, law=law, selection="stochastic").predict([1e20], 0.95)
     assert band.low <= band.median <= band.high
@@ -252,6 +264,8 @@ def test_every_falling_law_of_the_table(law):
         ({"y": np.zeros(200)}, "y must be positive and finite; row 0 is 0.0"),
         ({"x": np.ones(200)}, "all x are equal"),
         ({"y": np.ones(200)}, "all y are equal"),
+        ({"law": "additive"}, "takes a law of one variable and positive values, got 'additive'"),
+        ({"law": "logit_linear"}, "takes a law of one variable and positive values, got 'logit_linear'"),
         ({"noise_std": -1}, "noise_std must be positive and finite"),
         ({"num_draws": 0}, "num_draws must be a whole number"),
         ({"groups": np.arange(200)}, "takes no intervals= or groups="),
