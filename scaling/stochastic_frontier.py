@@ -50,7 +50,8 @@ class StochasticFrontier:
     """What the posterior says beside the law. Made by `fit_stochastic_frontier`.
 
     Attributes:
-        fit: the law through the median of the posterior's curves; its own standard errors say nothing.
+        fit: the law through the median of the posterior's curves, on the Pareto frontier's points; its own standard
+            errors and objective say nothing.
         draws: the posterior, in the form of a bootstrap.
         noise, scale, shape: draws of the noise, and of scale and shape of the excess, in log y; shape (num_draws,).
         threshold: the threshold curve at each run, in units of y, shape (n,).
@@ -110,12 +111,13 @@ def fit_stochastic_frontier(
     x, y = check_positive("x", x), check_positive("y", y)
     _check_runs(law, x, y)
     posterior = _Posterior.of(law, x, y, noise_std)
-    mean, covariance = _start(posterior, x, y)
+    first = _first_fit(law, x, y)
+    mean, covariance = _start(posterior, first, x, y)
     weighted = sample_density(posterior.log_density, mean, covariance, posterior.lower, posterior.upper, rng)
     drawn = weighted.resample(num_draws, rng)
     theta, noise, scale, shape = posterior.parts(drawn.T)
     theta = theta.T
-    fit = _central_fit(posterior, theta, x)
+    fit = _central_fit(posterior, theta, first, x)
     threshold = np.exp(posterior.threshold) * posterior.y_unit
     residuals = np.log(y) - np.log(fit.predict(x))
     in_fit_units = law.in_units(theta, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
@@ -242,9 +244,10 @@ def _bounds(law: Law, y_unit: float, noise_std: float | None) -> tuple[np.ndarra
 # Start and centre ---------------------------------------------------------------------------------------------
 
 
-def _start(posterior: _Posterior, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance to start from: the law on the Pareto frontier, half the excess as its standard error."""
-    law, theta = posterior.law, _first_theta(posterior, x, y)
+def _start(posterior: _Posterior, first: Fit, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance to start from: the first fit, half the excess as its standard error."""
+    law = posterior.law
+    theta = law.in_units(first.theta, first.x_unit / posterior.x_unit, first.y_unit / posterior.y_unit)
     value = law.value(theta, posterior.x)
     height = np.minimum(np.log(y / posterior.y_unit), posterior.threshold)  # of the runs, those above the threshold cut
     scale = 2 * float(np.mean(height - np.log(law.value(theta, x / posterior.x_unit))))
@@ -264,14 +267,13 @@ def _start(posterior: _Posterior, x: np.ndarray, y: np.ndarray) -> tuple[np.ndar
     return np.clip(np.concatenate([mean, middles]), posterior.lower, posterior.upper), covariance
 
 
-def _first_theta(posterior: _Posterior, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _first_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit:
     """The law on the Pareto frontier, or on all runs where that is too short."""
-    law = posterior.law
     frontier = pareto_frontier(-x if law.increasing else x, y)
     fit = _quiet_fit(law, x[frontier], y[frontier]) or _quiet_fit(law, x, y)
     if fit is None:
         raise FitError(f"no start found for a stochastic frontier of {law.name!r}: the runs may show no trend")
-    return law.in_units(fit.theta, fit.x_unit / posterior.x_unit, fit.y_unit / posterior.y_unit)
+    return fit
 
 
 def _quiet_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit | None:
@@ -283,20 +285,24 @@ def _quiet_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit | None:
             return None
 
 
-def _central_fit(posterior: _Posterior, theta: np.ndarray, x: np.ndarray) -> Fit:
-    """The law through the median of the posterior's curves, matched also where it is read off beyond the runs."""
-    low, high = float(x.min()), float(x.max())
-    far = (low / _EXTRAPOLATED, high) if posterior.law.increasing else (low, high * _EXTRAPOLATED)
-    grid = np.geomspace(*far, _CURVE_POINTS)
-    curve = np.median(posterior.law.value(theta, grid / posterior.x_unit), axis=0) * posterior.y_unit
-    fit = _quiet_fit(posterior.law, grid, curve)
+def _central_fit(posterior: _Posterior, theta: np.ndarray, first: Fit, x: np.ndarray) -> Fit:
+    """The first fit with the parameters of the posterior's middle: those of the law through the median of its curves.
+
+    The curves are matched over the runs and where the law is read off beyond them. Where no law is found so (several
+    parts can be in the place of one), the middle is the draw whose curve is nearest.
+    """
+    law, units = posterior.law, (posterior.x_unit, posterior.y_unit)
+    low, high = (1 / _EXTRAPOLATED, 1) if law.increasing else (1, _EXTRAPOLATED)
+    grid = np.geomspace(low * x.min(), high * x.max(), _CURVE_POINTS) / posterior.x_unit
+    curves = law.value(theta, grid)
+    middle = np.median(curves, axis=0)
+    fit = _quiet_fit(law, grid, middle)
     if fit is not None:
-        # Its points are those of the law over the runs: they say what is an extrapolation.
-        grid = np.geomspace(low, high, _CURVE_POINTS)
-        fit = _quiet_fit(posterior.law, grid, fit.law.value(fit.theta, grid / fit.x_unit) * fit.y_unit)
-    if fit is None:
-        raise FitError(f"the posterior of {posterior.law.name!r} has no trend: do the runs lie above a falling edge?")
-    return replace(fit, warnings=())
+        central = law.in_units(fit.theta, fit.x_unit, fit.y_unit)
+    else:
+        central = theta[np.argmin(np.sum(np.log(curves / middle) ** 2, axis=1))]
+    in_fit_units = law.in_units(central, units[0] / first.x_unit, units[1] / first.y_unit)
+    return replace(first, theta=in_fit_units, warnings=())
 
 
 # Checks -------------------------------------------------------------------------------------------------------

@@ -249,8 +249,6 @@ def test_summary_says_noise_and_excess():
     "law", [n for n, law in LAWS.items() if law.num_inputs == 1 and law.link is None and n != "transfer"]
 )
 def test_every_falling_law_of_the_table(law):
-    if law.increasing:
-        pytest.skip("a law of accuracies: tested as fit_transfer")
     x, y = runs(100)
     band = fit_frontier(x, y, law=law, selection="stochastic").predict([1e20], 0.95)
     assert band.low <= band.median <= band.high
