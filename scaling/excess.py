@@ -14,7 +14,7 @@ from math import factorial
 
 import numpy as np
 
-__all__ = ["MAX_SHAPE", "log_density", "log_survival", "simulate_excess"]
+__all__ = ["MAX_SHAPE", "log_density", "log_survival"]
 
 MAX_SHAPE = 4
 _LOG_ROOT_TAU = 0.5 * np.log(2 * np.pi)
@@ -41,14 +41,6 @@ def log_survival(residual: np.ndarray, noise: np.ndarray, scale: np.ndarray, sha
     weights = _erlang_weights(shape)
     at_least = [sum(weights[j:]) for j in range(MAX_SHAPE)]
     return np.logaddexp(log_ndtr(-residual / noise), _log_mixture(residual, noise, scale, at_least))
-
-
-def simulate_excess(
-    rng: np.random.Generator, size: tuple[int, ...], noise: float, scale: float, shape: float
-) -> np.ndarray:
-    """Draws of v + u, of the given array shape."""
-    whole = int(shape) + (rng.random(size) < shape % 1)
-    return noise * rng.standard_normal(size) + scale * rng.standard_gamma(whole)
 
 
 def _erlang_weights(shape: np.ndarray) -> list[np.ndarray]:

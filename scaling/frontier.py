@@ -165,7 +165,7 @@ def fit_frontier(
 
     world = find_world(intervals, selection, groups, fit, x, y, rng)
     if world is not None:
-        draws = solve_worlds(fit, world, x, points, num_draws, rng)
+        draws = solve_worlds(fit, world, x, y, points, num_draws, rng)
         return FrontierFit(x, y, selected, selection, fit, draws, "parametric_world")
     _, _, weights = points(y, case_weights(x.size, num_draws, rng, groups))
     ever = np.flatnonzero(weights.any(axis=0))

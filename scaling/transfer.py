@@ -284,7 +284,7 @@ def _draw(
 
     world = find_world(intervals, how.selection, groups, fit, 1 - us, error, rng)
     if world is not None:
-        return solve_worlds(fit, world, 1 - us, points, num_draws, rng), "parametric_world"
+        return solve_worlds(fit, world, 1 - us, error, points, num_draws, rng), "parametric_world"
     x, y, weights = points(error, case_weights(us.size, num_draws, rng, groups))
     return solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng), "case_bootstrap"
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, solve_draws
 from .errors import FitError, FitWarning
-from .excess import simulate_excess
 from .fit import Fit
 from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 
@@ -114,6 +113,7 @@ def solve_worlds(
     fit: Fit,
     world: StochasticFrontier,
     x: np.ndarray,
+    y: np.ndarray,
     points: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
     num_draws: int,
     rng: np.random.Generator,
@@ -122,12 +122,11 @@ def solve_worlds(
 
     Args:
         fit: the law on the selection of the runs.
-        x: of all runs, shape (n,).
+        x, y: of all runs, shape (n,).
         points: from simulated y and how often each run counts, both (num_draws, n), the points that the law is
             fitted to: x (m,), y (num_draws, m), and weights (num_draws, m), in the user's units.
     """
-    shape = float(np.median(world.shape))
-    excess = simulate_excess(rng, (num_draws, x.size), float(np.median(world.noise)), world.mean_excess / shape, shape)
+    excess = _resampled_excess(world, x, y, num_draws, rng)
     points_x, points_y, weights = points(world.fit.predict(x) * np.exp(excess), np.ones(excess.shape, dtype=np.int64))
     ever = np.flatnonzero(weights.any(axis=0))
     solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
@@ -138,3 +137,16 @@ def solve_worlds(
         basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
     basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
     return WorldDraws(fit, basic, solved.residual_draws, solved.num_failed, world=theta, refits=solved.theta)
+
+
+def _resampled_excess(
+    world: StochasticFrontier, x: np.ndarray, y: np.ndarray, num_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """log y of the runs over a law of the posterior, another in each draw, resampled over the runs: (num_draws, n).
+
+    The runs' own excess, because a frontier also passes through runs that the noise and the excess of the best say
+    nothing of; over a drawn law, because where the frontier lies is known no better than that.
+    """
+    excess = np.log(y) - np.log(world.draws.values(x))
+    law = rng.integers(len(excess), size=(num_draws, 1))
+    return excess[law, rng.integers(x.size, size=(num_draws, x.size))]

@@ -58,7 +58,9 @@ def transfer(rng: np.random.Generator, n: int, excess: str, noise: float, **opti
 WORLDS = {"frontier": frontier, "transfer": transfer}
 
 
-def simulate(world: str, selection: str, n: int, excess: str, noise: float, seed: int) -> dict[str, Any]:
+def simulate(
+    world: str, selection: str, n: int, excess: str, noise: float, seed: int, num_draws: int = 1000
+) -> dict[str, Any]:
     """One interval."""
     key = {"world": world, "selection": selection, "n": n, "excess": excess, "noise": noise, "seed": seed}
     rng = np.random.default_rng([seed, n])
@@ -66,7 +68,7 @@ def simulate(world: str, selection: str, n: int, excess: str, noise: float, seed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         try:
-            band, truth = WORLDS[world](rng, n, excess, noise, selection=selection)
+            band, truth = WORLDS[world](rng, n, excess, noise, selection=selection, num_draws=num_draws)
         except (ValueError, np.linalg.LinAlgError) as error:
             return {**key, "failure": str(error)}
     found = {"low": band.low[0], "median": band.median[0], "high": band.high[0], "truth": truth}
@@ -74,7 +76,7 @@ def simulate(world: str, selection: str, n: int, excess: str, noise: float, seed
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, str, float]]:
-    return product(arguments.worlds, arguments.selections, arguments.runs, arguments.excesses, NOISES)
+    return product(arguments.worlds, arguments.selections, arguments.runs, arguments.excesses, arguments.noises)
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:
@@ -118,6 +120,8 @@ def main() -> None:
     parser.add_argument("--selections", nargs="+", default=["stochastic"], choices=SELECTIONS)
     parser.add_argument("--runs", nargs="+", type=int, default=list(NUM_RUNS))
     parser.add_argument("--excesses", nargs="+", default=list(EXCESSES), choices=list(EXCESSES))
+    parser.add_argument("--noises", nargs="+", type=float, default=list(NOISES))
+    parser.add_argument("--draws", type=int, default=1000, help="of the law, for each interval")
     parser.add_argument("--simulations", type=int, default=1000, help="of each cell")
     parser.add_argument("--hours", type=float, default=np.inf, help="stop after these")
     arguments = parser.parse_args()
@@ -129,7 +133,7 @@ def main() -> None:
         for seed in range(arguments.simulations):
             for cell in cells(arguments):
                 if (*cell, seed) not in done and time.monotonic() < end:
-                    print(json.dumps(simulate(*cell, seed)), file=log, flush=True)
+                    print(json.dumps(simulate(*cell, seed, arguments.draws)), file=log, flush=True)
     text = table(read_log(arguments.log))
     print(text)
     RESULTS.mkdir(exist_ok=True)

@@ -3,7 +3,7 @@ import pytest
 from scipy import integrate, stats
 
 from scaling import LAWS, FitError, FitWarning, fit_frontier, fit_transfer
-from scaling.excess import MAX_SHAPE, log_density, log_survival, simulate_excess
+from scaling.excess import MAX_SHAPE, log_density, log_survival
 from scaling.importance import sample_density
 from scaling.stochastic_frontier import _merge, _Posterior, threshold_curve
 
@@ -87,15 +87,6 @@ def test_nothing_overflows():
             terms = residual, np.array(noise), np.array(scale), np.array(1.5)
             assert np.all(np.isfinite(log_density(*terms)))
             assert np.all(log_survival(*terms) <= 1e-12)
-
-
-@pytest.mark.parametrize("shape", [1.0, 1.7, 3.0])
-def test_simulated_excess_has_the_density(shape):
-    drawn = simulate_excess(np.random.default_rng(0), (20_000,), 0.03, 0.1, shape)
-    assert np.mean(drawn) == pytest.approx(0.1 * shape, abs=0.005)  # four standard errors
-    at = np.quantile(drawn, [0.1, 0.5, 0.9])
-    found = np.exp(log_survival(at, np.array(0.03), np.array(0.1), np.array(shape)))
-    assert found == pytest.approx([0.9, 0.5, 0.1], abs=0.015)
 
 
 # Threshold and sampler ----------------------------------------------------------------------------------------
