@@ -19,7 +19,7 @@ from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 
 __all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
 
-INTERVALS = ("parametric_world", "case_bootstrap")
+INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
 
 
@@ -93,10 +93,8 @@ def find_world(
     with positive y.
     """
     is_possible = selection != "all" and groups is None and bool(np.all(y > 0))
-    if intervals == "parametric_world" and not is_possible:
-        raise ValueError(
-            "intervals='parametric_world' needs selection 'pareto' or 'convex_hull', no groups, positive y"
-        )
+    if intervals == "simulated_world" and not is_possible:
+        raise ValueError("intervals='simulated_world' needs selection 'pareto' or 'convex_hull', no groups, positive y")
     if intervals == "case_bootstrap" or not is_possible:
         return None
     with warnings.catch_warnings():

@@ -109,7 +109,7 @@ def test_the_selection_of_a_world_is_that_of_its_own_errors():
 def test_the_interval_of_a_world_takes_the_bias_off(selection):
     """The law on frontier points lies above the truth, as does the middle of a case bootstrap; a world's does not."""
     truth = 0.5 * 1e5**-0.25 + 0.1
-    middles = {"parametric_world": [], "case_bootstrap": []}
+    middles = {"simulated_world": [], "case_bootstrap": []}
     for seed in range(6):
         x, y = runs(200, seed)
         for intervals, found in middles.items():
@@ -118,7 +118,7 @@ def test_the_interval_of_a_world_takes_the_bias_off(selection):
             found.append((band.low[0] + band.high[0]) / 2)
             assert front.intervals == intervals
     bias = {name: np.mean(values) - truth for name, values in middles.items()}
-    assert abs(bias["parametric_world"]) < 0.5 * bias["case_bootstrap"]
+    assert abs(bias["simulated_world"]) < 0.5 * bias["case_bootstrap"]
 
 
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
@@ -143,7 +143,7 @@ def test_units_of_compute_and_of_error_change_no_interval_of_a_world():
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
-        ({}, "parametric_world"),
+        ({}, "simulated_world"),
         ({"groups": np.arange(120)}, "case_bootstrap"),
         ({"selection": "all"}, "case_bootstrap"),
     ],
@@ -161,10 +161,10 @@ def test_few_runs_have_the_case_bootstrap():
     ("change", "message"),
     [
         ({"intervals": "jackknife"}, "intervals must be one of .* or None, got 'jackknife'"),
-        ({"intervals": "parametric_world", "groups": np.arange(120)}, "'parametric_world' needs .* no groups"),
+        ({"intervals": "simulated_world", "groups": np.arange(120)}, "'simulated_world' needs .* no groups"),
         (
-            {"intervals": "parametric_world", "selection": "all"},
-            "'parametric_world' needs selection 'pareto' or 'convex_hull'",
+            {"intervals": "simulated_world", "selection": "all"},
+            "'simulated_world' needs selection 'pareto' or 'convex_hull'",
         ),
     ],
 )
