@@ -76,7 +76,7 @@ def test_the_interval_of_a_world_lies_above_that_of_the_models(hull_points):
         fit_transfer(upstream, downstream, hull_points=hull_points, intervals=i, num_draws=200)
         for i in ("simulated_world", "case_bootstrap")
     )
-    bands = [trans.predict([0.4], 0.5) for trans in (world, case)]
+    bands = [trans.predict([0.8], 0.5) for trans in (world, case)]
     assert bands[0].low + bands[0].high > bands[1].low + bands[1].high
     low, high = world.saturation_interval()
     assert 0 <= low < high <= 1
