@@ -270,6 +270,9 @@ def _start(posterior: _Posterior, first: Fit, x: np.ndarray, y: np.ndarray) -> t
 def _first_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit:
     """The law on the Pareto frontier, or on all runs where that is too short."""
     frontier = pareto_frontier(-x if law.increasing else x, y)
+    if frontier.size == 1:
+        end = "largest" if law.increasing else "least"
+        raise FitError(f"the run of the {end} x has the least y of all: is y an error, of which lower is better?")
     fit = _quiet_fit(law, x[frontier], y[frontier]) or _quiet_fit(law, x, y)
     if fit is None:
         raise FitError(f"no start found for a stochastic frontier of {law.name!r}: the runs may show no trend")

@@ -253,6 +253,7 @@ def test_every_falling_law_of_the_table(law):
         ({"y": np.zeros(200)}, "y must be positive and finite; row 0 is 0.0"),
         ({"x": np.ones(200)}, "all x are equal"),
         ({"y": np.ones(200)}, "all y are equal"),
+        ({"y": np.linspace(0.1, 0.9, 200), "x": np.arange(1.0, 201)}, "the run of the least x has the least y of all"),
         ({"law": "additive"}, "takes a law of one variable and positive values, got 'additive'"),
         ({"law": "logit_linear"}, "takes a law of one variable and positive values, got 'logit_linear'"),
         ({"noise_std": -1}, "noise_std must be positive and finite"),
