@@ -176,7 +176,7 @@ def test_intervals_that_cannot_be_had(change, message):
 @pytest.mark.slow
 @pytest.mark.parametrize("selection", ["pareto", "convex_hull"])
 def test_coverage_of_a_world(selection):
-    """95 % intervals of 50 runs with exponential excess and 1 % noise, 100 simulations: .94 less two standard errors."""
+    """95 % intervals, 50 runs, exponential excess and 1 % noise, 100 simulations: .94 less two standard errors."""
     from tests.benchmarks.frontier_coverage import simulate
 
     rows = [simulate("frontier", selection, 50, "exponential", 0.01, seed, num_draws=400) for seed in range(100)]
