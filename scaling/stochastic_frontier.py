@@ -24,7 +24,7 @@ from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
 from .laws import Law, find_law
 
-__all__ = ["QUANTILE", "StochasticFrontier", "fit_stochastic_frontier", "threshold_curve"]
+__all__ = ["QUANTILE", "StochasticFrontier", "central_curve", "fit_stochastic_frontier", "threshold_curve"]
 
 QUANTILE = 0.4  # of up to 50 runs at each x below which the errors count, not only that they lie above
 # Of more runs fewer are needed, and an interval that is narrower bears less of what a smooth excess leaves out: the
@@ -114,19 +114,31 @@ def fit_stochastic_frontier(
     first = _first_fit(law, x, y)
     mean, covariance = _start(posterior, first, x, y)
     weighted = sample_density(posterior.log_density, mean, covariance, posterior.lower, posterior.upper, rng)
-    drawn = weighted.resample(num_draws, rng)
-    theta, noise, scale, shape = posterior.parts(drawn.T)
-    theta = theta.T
-    fit = _central_fit(posterior, theta, first, x)
-    threshold = np.exp(posterior.threshold) * posterior.y_unit
-    residuals = np.log(y) - np.log(fit.predict(x))
-    in_fit_units = law.in_units(theta, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
-    draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0)
-    limit = max(2 * np.median(noise), _NEAR_FRONTIER * np.median(scale * shape))
+    theta, noise, scale, shape = posterior.parts(weighted.resample(num_draws, rng).T)
+    fit = _central_fit(posterior, theta.T, first, x)
+    in_fit_units = law.in_units(theta.T, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
+    residuals = np.log(y / central_curve(fit, x))
+    return StochasticFrontier(
+        fit=fit,
+        draws=BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0),
+        noise=noise,
+        scale=scale,
+        shape=shape,
+        threshold=np.exp(posterior.threshold) * posterior.y_unit,
+        near=_near(x, residuals, max(2 * np.median(noise), _NEAR_FRONTIER * np.median(scale * shape))),
+        num_effective=weighted.num_effective,
+        warnings=tuple(_find_warnings(law, x, weighted)),
+    )
+
+
+def central_curve(fit: Fit, x: np.ndarray) -> np.ndarray:
+    """The law of a fit at x (n,), without the warning of an extrapolation: some runs lie beyond the frontier's."""
+    return fit.law.value(fit.theta, x / fit.x_unit) * fit.y_unit
+
+
+def _near(x: np.ndarray, residuals: np.ndarray, limit: float) -> np.ndarray:
     near = np.flatnonzero(residuals <= limit)
-    near = near[np.argsort(x[near], kind="stable")]
-    found = tuple(_find_warnings(law, x, weighted))
-    return StochasticFrontier(fit, draws, noise, scale, shape, threshold, near, weighted.num_effective, found)
+    return near[np.argsort(x[near], kind="stable")]
 
 
 def threshold_curve(log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:

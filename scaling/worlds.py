@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .bootstrap import BootstrapFit, solve_draws
 from .errors import FitError, FitWarning
 from .fit import Fit
-from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
 __all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
 
@@ -125,7 +125,8 @@ def solve_worlds(
             fitted to: x (m,), y (num_draws, m), and weights (num_draws, m), in the user's units.
     """
     excess = _resampled_excess(world, x, y, num_draws, rng)
-    points_x, points_y, weights = points(world.fit.predict(x) * np.exp(excess), np.ones(excess.shape, dtype=np.int64))
+    simulated = central_curve(world.fit, x) * np.exp(excess)
+    points_x, points_y, weights = points(simulated, np.ones(excess.shape, dtype=np.int64))
     ever = np.flatnonzero(weights.any(axis=0))
     solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
     law = fit.law
