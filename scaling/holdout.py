@@ -96,7 +96,9 @@ def _named(x: np.ndarray, holdout: Holdout) -> list[Window]:
 def _checked(x: np.ndarray, windows: Holdout) -> list[Window]:
     for window in windows:
         if not isinstance(window, Window):
-            raise ValueError(f"holdout must be one of {sorted(HOLDOUTS)}, or (name, number), or windows, got {window!r}")
+            raise ValueError(
+                f"holdout must be one of {sorted(HOLDOUTS)}, or (name, number), or windows, got {window!r}"
+            )
         for mask in (window.fitted, window.scored):
             if np.shape(mask) != x.shape or np.asarray(mask).dtype != bool:
                 raise ValueError(f"the masks of a window must be boolean, of shape {x.shape}, got {np.shape(mask)}")
