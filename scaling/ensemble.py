@@ -67,8 +67,9 @@ class EnsembleFit:
     def predict(self, x: ArrayLike, level: float | None = None, kind: str = "confidence") -> np.ndarray | Prediction:
         """The weighted geometric mean of the members at x: an ndarray, or with a `level` a `Prediction`.
 
-        The interval's variance in log y is that between the members plus, for one new point, the noise; it holds the
-        members' own central share at that level too. It is a statement of how far laws that all fit disagree, not a
+        The interval's variance in log y is that between the members plus, for one new point, the noise, with Student's
+        quantile for as many degrees of freedom as the median member has on all points; it holds the members' own
+        central share at that level too. It is a statement of how far laws that all fit disagree, not a
         confidence that is exact for any one law.
 
         Args:
@@ -101,12 +102,13 @@ class EnsembleFit:
         return np.array([self.trend.held(member, x) for member in self.members])
 
     def _ends(self, logs: np.ndarray, middle: np.ndarray, level: float, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.special import ndtri  # here, because it would double the time of the import
+        from scipy.special import stdtrit  # here, because it would double the time of the import
 
         variance = self.weights @ (logs - middle) ** 2
         if kind == "prediction":
             variance = variance + self.noise**2
-        half = ndtri((1 + level) / 2) * np.sqrt(variance)
+        left = max(self.x.size - np.median([len(member.law.params) for member in self.members]), 1.0)
+        half = stdtrit(left, (1 + level) / 2) * np.sqrt(variance)
         inner_low, inner_high = _weighted_quantiles(logs, self.weights, ((1 - level) / 2, (1 + level) / 2))
         return np.minimum(middle - half, inner_low), np.maximum(middle + half, inner_high)
 
