@@ -6,39 +6,40 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .bootstrap import BootstrapFit, bootstrap_fit
+from .bootstrap import bootstrap_fit
+from .derived import derived_interval
 from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_law
 from .frontier import FrontierFit, fit_frontier
 from .hulls import convex_hull, pareto_frontier
-from .laws import LAWS, Law
+from .laws import LAWS
 from .objectives import OBJECTIVES
-from .prediction import Prediction
+from .profile import profile_interval
 from .transfer import TransferFit, fit_transfer
 
 if TYPE_CHECKING:
-    from . import plots
+    from . import plots, published
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
     "LAWS",
     "OBJECTIVES",
-    "BootstrapFit",
     "Fit",
     "FitError",
     "FitWarning",
     "FrontierFit",
-    "Law",
-    "Prediction",
     "TransferFit",
     "bootstrap_fit",
     "convex_hull",
+    "derived_interval",
     "fit_frontier",
     "fit_law",
     "fit_transfer",
     "pareto_frontier",
     "plots",
+    "profile_interval",
+    "published",
     "read_evals",
     "read_measurements",
     "read_records",
@@ -49,8 +50,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name == "plots":
-        return import_module(".plots", __name__)
+    if name in ("plots", "published"):
+        return import_module(f".{name}", __name__)
     if name in __all__:
         return getattr(import_module(".records", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -54,7 +54,8 @@ class Fit:
     @cached_property
     def params(self) -> dict[str, float]:
         """Parameters in the user's units, at full precision."""
-        values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
+        with np.errstate(over="ignore"):  # an amplitude at x = 1 may lie beyond a double's range
+            values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
         return {name: float(value) for name, value in zip(self.law.params, values, strict=True)}
 
     @cached_property
@@ -145,7 +146,8 @@ class Fit:
     def _units_jacobian(self) -> np.ndarray:
         """d (params in the user's units) / d theta by complex step, shape (num_params, num_params)."""
         steps = self.theta + 1j * _COMPLEX_STEP * np.eye(self.theta.size)
-        return np.imag(self.law.in_units(steps, self.x_unit, self.y_unit)).T / _COMPLEX_STEP
+        with np.errstate(all="ignore"):
+            return np.imag(self.law.in_units(steps, self.x_unit, self.y_unit)).T / _COMPLEX_STEP
 
     @property
     def standard_errors(self) -> dict[str, float]:
@@ -247,13 +249,12 @@ class Fit:
     def _warn_of_extrapolation(self, x: np.ndarray) -> None:
         if self.law.increasing or x.size == 0:
             return
-        axes = [0] if self.law.num_inputs == 1 else [0, 1]
-        for axis in axes:
-            at = x if self.law.num_inputs == 1 else x[..., axis]
-            known = self.x if self.law.num_inputs == 1 else self.x[:, axis]
+        columns = zip(self.law.inputs, np.atleast_2d(x.reshape(-1, self.law.num_inputs).T),
+                      np.atleast_2d(self.x.T), strict=True)  # fmt: skip
+        for name, at, known in columns:
             far = max(np.max(at) / np.max(known), np.min(known) / np.min(at))
-            if far > _FAR:
-                message = f"x lies {np.log10(far):.2f} decades beyond the points fitted"
+            if far > _FAR and name != "group":
+                message = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
                 warnings.warn(FitWarning("extrapolation", message), stacklevel=3)
 
     def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

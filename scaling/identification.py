@@ -12,28 +12,37 @@ __all__ = ["find_warnings"]
 _RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
 _RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
 _LEVEL = 0.95
+_TOGETHER = 1e-6  # of the range of log N, by which log N - log D varies where they are proportional
 _NAMED = 0.1  # share of a direction that the points do not tell from which on a parameter is named
 
 
 def find_warnings(fit: Fit, fixed: Mapping[str, float], others: np.ndarray) -> list[FitWarning]:
     """Warnings of a fit, given the parameters that the user fixed and other optima that are as good."""
     found = _at_bounds(fit, fixed) + _not_identified(fit) + _narrow(fit)
-    exponent = fit.law.exponent
-    if fit.law.link is None and fit.law.num_inputs == 1:
-        if 0 < fit.params[exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL and "broken" not in fit.law.name:
-            found.append(FitWarning("ridge", f"{exponent} is near 0: over these points the law is a logarithm of x"))
+    if _is_ridge(fit):
+        text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
+        found.append(FitWarning("ridge", text))
     if len(others):
-        theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
+        with np.errstate(over="ignore"):
+            theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
         text = ", ".join(f"{name} = {value:.4g}" for name, value in zip(fit.law.params, theirs, strict=True))
         found.append(FitWarning("repeated_optimum", f"another optimum fits as well and predicts differently: {text}"))
     return found
+
+
+def _is_ridge(fit: Fit) -> bool:
+    """The one exponent of the law is so small that a power is a straight line in log x."""
+    if fit.law.link is not None or fit.law.num_inputs > 1 or any(name[:1] == "d" for name in fit.law.params):
+        return False
+    return 0 < fit.params[fit.law.exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL
 
 
 def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     found = []
     for name, value in fit.at_bound.items():
         if name not in fixed:
-            hint = _RISING if name in ("a", fit.law.exponent) and not fit.law.increasing else ""
+            is_flat = value == 0 and name in ("a", fit.law.exponent) and not fit.law.increasing
+            hint = _RISING if is_flat else ""
             message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
             found.append(FitWarning("at_bound", message))
     return found
@@ -45,6 +54,9 @@ def _not_identified(fit: Fit) -> list[FitWarning]:
         return [FitWarning("few_points", text)]
     if np.isnan(fit.error_variance):
         return [FitWarning("not_identified", "every residual lies beyond delta: the objective is flat at its minimum")]
+    if fit.law.num_inputs == 2 and fit.law.inputs[1] != "group" and _move_together(*np.log(fit.x.T)):
+        text = f"{' and '.join(fit.law.inputs)} move together: alpha and beta, A and B may change places"
+        return [FitWarning("not_identified", text)]
     names = np.array(fit.law.params)[fit.is_free]
     untold = fit.free_covariance.untold
     if untold.size:
@@ -59,12 +71,17 @@ def _not_identified(fit: Fit) -> list[FitWarning]:
     return []
 
 
+def _move_together(one: np.ndarray, other: np.ndarray) -> bool:
+    """The two are equal up to a constant: a law's terms in them may change places."""
+    return float(np.ptp(one - other)) < _TOGETHER * float(np.ptp(one))
+
+
 def _narrow(fit: Fit) -> list[FitWarning]:
     if fit.law.increasing:
         return []
     found = []
-    for name, column in zip(("N", "D") if fit.law.num_inputs == 2 else ("x",), np.atleast_2d(fit.x.T), strict=True):
+    for name, column in zip(fit.law.inputs, np.atleast_2d(fit.x.T), strict=True):
         decades = np.ptp(np.log10(column))
-        if decades < 1:
+        if decades < 1 and name != "group":
             found.append(FitWarning("under_one_decade", f"{name} spans {decades:.2f} decades, less than one"))
     return found
