@@ -97,7 +97,7 @@ def test_the_law_that_made_the_data_wins(truth, y):
     y = y * np.exp(1e-3 * np.random.default_rng(0).standard_normal(X.size))
     table = compare_laws(X, y, LAWS, "rolling")
     assert row(table, truth).heldout_log_rmse < 0.005  # a few times the noise
-    assert row(table, truth).bic == table.bic.min()
+    assert row(table, truth).bic <= table.bic.min() + 1e-6  # a law with c = 0 at its bound is the same law
     simpler = LAWS[: LAWS.index(truth)]
     assert all(row(table, truth).heldout_log_rmse < row(table, law).heldout_log_rmse for law in simpler)
 
