@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .comparison import check_laws, check_pairs
-from .errors import FitError, FitWarning
+from .errors import FitWarning
 from .fit import check_positive
 from .laws import Law
+from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members
 from .prediction import Prediction, check_kind, check_level
+from .trend import Trend, find_trend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +27,7 @@ DEFAULT_LAWS = (
     "power", "saturating_power", "reciprocal_shift_power", "double_saturating_power", "sigmoidal_power",
     "broken_power",
 )  # fmt: skip
-_CUTS = (1 / 4, 1 / 2)  # of the largest x: fit up to here and score up to twice as far
-_CUT_REACH = 2.0
-# Weights learned on one window must cut the error on the next to this share of what equal weights make, to be taken.
-# On few-shot curves of ImageNet and Birds any weighting by past errors made the next doubling worse than equal weights
-# do (by 5 to 30 %); where one law is the truth and the noise is small it is better by far more than this.
-_CLEAR = 0.25
-_STEEPEST = 1.25  # times the last slope of the points in log-log: no member falls faster beyond them
-_SLOPE_SHARE, _SLOPE_POINTS = 4, 8  # the last slope is that of the last quarter of the points, at least eight
-_LARGEST_ERROR = 1.0  # in log y, of a held-out prediction: worse is as bad
-_SMALLEST_ERROR = 1e-9  # in log y: rounding
 _FAR = 10 * (1 + 1e-9)  # times the largest x, beyond which an extrapolation is warned of
-
-_Key = tuple[str, float]  # of a member: its law's name and its reach
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,7 +46,7 @@ class EnsembleFit:
     weights: np.ndarray
     x: np.ndarray
     y: np.ndarray
-    trend: "Trend"
+    trend: Trend
     noise: float
     heldout_log_rmse: np.ndarray
 
@@ -173,15 +163,13 @@ def fit_ensemble(x: ArrayLike, y: ArrayLike, laws: Sequence[str | Law] | None = 
     order = np.lexsort((y, x))
     x, y = x[order], y[order]
     members = fit_members(x, y, chosen)
-    windows = [held_out(x, y, chosen, cut) for cut in _CUTS]
-    keys = [_key(member) for member in members]
+    windows = rolling_errors(x, y, chosen)
+    keys = [member.key for member in members]
     weights = learn_weights(keys, windows)
-    latest = windows[-1]
+    latest = windows[-1] if windows else None
     errors = [latest.rms(key) if latest and key in latest.errors else np.nan for key in keys]
     noise = float(np.median([member.noise for member in members]))
-    return EnsembleFit(
-        tuple(members), np.array([weights[key] for key in keys]), x, y, find_trend(x, y), noise, np.array(errors)
-    )
+    return EnsembleFit(tuple(members), weights, x, y, find_trend(x, y), noise, np.array(errors))
 
 
 def _falling_laws(laws: Sequence[str | Law] | None) -> list[Law]:
@@ -202,92 +190,3 @@ def _weighted_quantiles(
     low, high = (np.argmax(below >= share * (1 - 1e-12), axis=0) for share in shares)
     columns = np.arange(values.shape[1])
     return ordered[low, columns], ordered[high, columns]
-
-
-# Holding members to the trend of the last points -----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Trend:
-    """Where the points end: their largest x, and the steepest slope in log-log that a member may go on with."""
-
-    last_x: float
-    steepest: float
-
-    def held(self, member: Member, x: np.ndarray) -> np.ndarray:
-        """log y of a member at x, shape (m,): beyond the points it falls, and no faster than the steepest slope."""
-        value, start = member.log_value(x), member.log_value(np.array([self.last_x]))
-        beyond = np.maximum(np.log(x / self.last_x), 0.0)
-        with np.errstate(invalid="ignore"):
-            change = np.clip(np.nan_to_num(value - start, nan=0.0), self.steepest * beyond, 0.0)
-        return np.where(beyond > 0, start + change, value)
-
-
-def find_trend(x: np.ndarray, y: np.ndarray) -> Trend:
-    """Of points with ascending x, shape (n,)."""
-    log_x, log_y = np.log(x), np.log(y)
-    num = max(x.size // _SLOPE_SHARE, _SLOPE_POINTS)
-    while num < x.size and log_x[-num] == log_x[-1]:
-        num += 1
-    distance = log_x[-num:] - log_x[-num:].mean()
-    slope = distance @ log_y[-num:] / (distance @ distance)
-    return Trend(float(x[-1]), _STEEPEST * min(float(slope), 0.0))
-
-
-# Weights by rolling hold-out ----------------------------------------------------------------------------------------
-
-
-def held_out(x: np.ndarray, y: np.ndarray, laws: Sequence[Law], cut: float) -> "HeldOut | None":
-    """Errors of every member fitted to x <= cut * max(x), on the points up to twice as far; None without points."""
-    last = cut * x[-1]
-    fitted, scored = x <= last, (x > last) & (x <= _CUT_REACH * last)
-    if not scored.any() or np.unique(x[fitted]).size < 2 or np.ptp(y[fitted]) == 0:
-        return None
-    try:
-        members = fit_members(x[fitted], y[fitted], laws)
-    except FitError:
-        return None
-    trend = find_trend(x[fitted], y[fitted])
-    errors = {_key(member): trend.held(member, x[scored]) - np.log(y[scored]) for member in members}
-    return HeldOut(np.log(x[scored] / x[fitted][-1]), errors)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Distances in log x from the last fitted point, shape (m,), and each member's errors in log y, (m,) each."""
-
-    distance: np.ndarray
-    errors: dict[_Key, np.ndarray]
-
-    def rms(self, key: _Key) -> float:
-        """Of one member; that of the worst for one which this window could not fit."""
-        if key not in self.errors:
-            return max(self.rms(known) for known in self.errors)
-        return float(np.clip(np.sqrt(np.mean(self.errors[key] ** 2)), _SMALLEST_ERROR, _LARGEST_ERROR))
-
-    def of_mean(self, weights: dict[_Key, float]) -> np.ndarray:
-        """Errors of the weighted mean of those members that this window could fit, shape (m,)."""
-        known = {key: weight for key, weight in weights.items() if key in self.errors} or dict.fromkeys(self.errors, 1)
-        return np.average([self.errors[key] for key in known], axis=0, weights=list(known.values()))
-
-
-def _key(member: Member) -> _Key:
-    return member.law.name, member.reach
-
-
-def learn_weights(keys: list[_Key], windows: Sequence[HeldOut | None]) -> dict[_Key, float]:
-    """Equal weights, or 1 / (held-out error)^2 where such weights have been shown to be much better."""
-    equal = dict.fromkeys(keys, 1 / len(keys))
-    known = [window for window in windows if window is not None]
-    if len(known) < len(_CUTS):
-        return equal
-    earlier, latest = known
-    trial = latest.of_mean(_inverse_squares(keys, [earlier]))
-    if np.sqrt(np.mean(trial**2)) > _CLEAR * np.sqrt(np.mean(latest.of_mean(equal) ** 2)):
-        return equal
-    return _inverse_squares(keys, known)
-
-
-def _inverse_squares(keys: list[_Key], windows: Sequence[HeldOut]) -> dict[_Key, float]:
-    weights = np.array([1 / np.mean([window.rms(key) ** 2 for window in windows]) for key in keys])
-    return dict(zip(keys, (weights / weights.sum()).tolist(), strict=True))

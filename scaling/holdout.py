@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,8 @@ HOLDOUTS: dict[str, Callable[..., list[Window]]] = {
     "rolling": _rolling,
 }
 
+_RULE = f"holdout must be one of {sorted(HOLDOUTS)}, or (name, number), or a list of windows"
+
 
 def find_windows(x: np.ndarray, holdout: Holdout) -> list[Window]:
     """The windows of a hold-out on x, shape (n,); those that hold no point to fit or to score are left out.
@@ -75,36 +78,30 @@ def find_windows(x: np.ndarray, holdout: Holdout) -> list[Window]:
     >>> window.scored
     array([False, False,  True,  True])
     """
-    windows = _named(x, holdout) if isinstance(holdout, str | tuple) and _is_named(holdout) else _checked(x, holdout)
+    name, *values = (holdout,) if isinstance(holdout, str) else tuple(holdout)
+    windows = _named(x, name, values) if isinstance(name, str) else _checked(x, [name, *values])
     useful = [window for window in windows if window.fitted.any() and window.scored.any()]
     if not useful:
         raise FitError(f"holdout {holdout!r} leaves no point to fit or none to score, of {x.size}")
     return useful
 
 
-def _is_named(holdout: Holdout) -> bool:
-    return isinstance(holdout, str) or (len(holdout) > 0 and isinstance(holdout[0], str))
-
-
-def _named(x: np.ndarray, holdout: Holdout) -> list[Window]:
-    name, *values = (holdout,) if isinstance(holdout, str) else holdout
+def _named(x: np.ndarray, name: str, values: list[Any]) -> list[Window]:
     if name not in HOLDOUTS or len(values) > 1 or not all(isinstance(v, int | float | np.number) for v in values):
-        raise ValueError(f"holdout must be one of {sorted(HOLDOUTS)}, or (name, number), or windows, got {holdout!r}")
+        raise ValueError(f"{_RULE}, got {(name, *values)!r}")
     return HOLDOUTS[name](x, *values)
 
 
-def _checked(x: np.ndarray, windows: Holdout) -> list[Window]:
+def _checked(x: np.ndarray, windows: list[Any]) -> list[Window]:
     for window in windows:
         if not isinstance(window, Window):
-            raise ValueError(
-                f"holdout must be one of {sorted(HOLDOUTS)}, or (name, number), or windows, got {window!r}"
-            )
+            raise ValueError(f"{_RULE}, got {window!r}")
         for mask in (window.fitted, window.scored):
             if np.shape(mask) != x.shape or np.asarray(mask).dtype != bool:
                 raise ValueError(f"the masks of a window must be boolean, of shape {x.shape}, got {np.shape(mask)}")
         if np.any(window.fitted & window.scored):
             raise ValueError("a window must not score a point that it fits")
-    return list(windows)  # type: ignore[arg-type]  # checked above
+    return windows
 
 
 def _split(scored: np.ndarray) -> Window:

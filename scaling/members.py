@@ -12,7 +12,9 @@ from .objectives import find_objective
 from .points import check_points, pose
 from .solver import Problem, polish, scan
 
-__all__ = ["REACHES", "Member", "fit_members"]
+__all__ = ["REACHES", "Key", "Member", "fit_members"]
+
+Key = tuple[str, float]  # of a member: its law's name and its reach
 
 # A member is fitted to the points with x at least its largest over this. Which points are trusted changes an
 # extrapolation more than which law: early points weigh as much in a fit as late ones, and say less of what follows.
@@ -36,6 +38,10 @@ class Member:
     x_unit: Any
     y_unit: float
     noise: float
+
+    @property
+    def key(self) -> Key:
+        return self.law.name, self.reach
 
     def log_value(self, x: np.ndarray) -> np.ndarray:
         """log y at x, shape of x (m,); -inf or inf where it leaves a double's range."""

@@ -5,6 +5,8 @@ import pytest
 
 from scaling import FitError, FitWarning
 from scaling.ensemble import DEFAULT_LAWS, fit_ensemble
+from scaling.laws import find_law
+from scaling.member_weights import HeldOut, held_out, learn_weights
 
 X = np.geomspace(1e6, 1e9, 24)
 LAWS = ["power", "saturating_power", "double_saturating_power"]
@@ -41,24 +43,27 @@ def test_weights_are_equal_where_past_errors_do_not_tell(ensemble):
     assert np.ptp(ensemble.weights) == 0
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.01])
-def test_points_after_the_last_window_change_no_weight(noise):
-    y = noisy(noise=noise)
-    x = np.append(X, 0.9 * X[-1])  # beyond the cut at half, and beyond the doubling that is scored
-    changed = y.copy()
-    y, changed = np.append(y, truth(x[-1])), np.append(changed, 0.5 * truth(x[-1]))
-    # Weights are learned from points up to the largest x; what is held out of a window's fit never changes that fit.
-    from scaling.ensemble import held_out
-    from scaling.laws import find_law
-
+def test_scored_points_of_a_window_never_change_its_fits():
+    y, changed = noisy(), noisy()
+    scored = (X[-1] / 4 < X) & (X[-1] / 2 >= X)
+    changed[scored] *= 0.5
     laws = [find_law(law) for law in LAWS]
-    order = np.argsort(x)
-    ours = held_out(x[order], y[order], laws, 0.25)
-    theirs = held_out(x[order], changed[order], laws, 0.25)
+    ours, theirs = held_out(X, y, laws, 0.25), held_out(X, changed, laws, 0.25)
     assert ours is not None
     assert theirs is not None
     for key in ours.errors:
-        assert np.array_equal(ours.errors[key], theirs.errors[key])
+        assert theirs.errors[key] == pytest.approx(ours.errors[key] + np.log(2))
+
+
+def test_weights_are_learned_on_windows_that_precede_one_another():
+    """Sharp weights of the first window are taken where they are much better on the second, not otherwise."""
+    keys = [("good", np.inf), ("bad", np.inf)]
+    first = HeldOut({keys[0]: np.array([0.001]), keys[1]: np.array([0.1])})
+    same = HeldOut({keys[0]: np.array([0.002]), keys[1]: np.array([0.1])})
+    turned = HeldOut({keys[0]: np.array([0.1]), keys[1]: np.array([0.001])})
+    assert learn_weights(keys, [first, same])[0] > 0.99
+    assert learn_weights(keys, [first, turned]).tolist() == [0.5, 0.5]
+    assert learn_weights(keys, [first]).tolist() == [0.5, 0.5]
 
 
 def test_a_users_held_out_points_are_never_seen():
