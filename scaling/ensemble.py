@@ -59,8 +59,9 @@ class EnsembleFit:
 
         The interval's variance in log y is that between the members plus, for one new point, the noise, with Student's
         quantile for as many degrees of freedom as the median member has on all points; it holds the members' own
-        central share at that level too. It is a statement of how far laws that all fit disagree, not a
-        confidence that is exact for any one law.
+        central share at that level too. It says how far laws that all fit disagree, not how sure any one of them is.
+        At .95 it holds .98 of the points of 36 real curves in the doubling of x after the fitted ones
+        (`tests/benchmarks/extrapolation.py`); simulated with 8 to 60 points of one law, .8 to 1 of the curve.
 
         Args:
             x: positive values, any shape.
@@ -135,10 +136,12 @@ def fit_ensemble(x: ArrayLike, y: ArrayLike, laws: Sequence[str | Law] | None = 
     """Fit several laws, each to all points and to the last factors of 8 and of 4 in x, and weigh them.
 
     A mean over laws and over how many of the early points to trust extrapolates better than any one law does: their
-    errors differ in sign. Beyond the points no member rises, nor falls faster than 1.25 times the points' last slope
-    in log-log. Weights are learned by rolling hold-out inside the points (fit to a quarter of the largest x, then to
-    half of it, each scored on the doubling that follows): they are equal, unless 1 / error^2 learned on the first
-    window cuts the error on the second to a quarter of that of equal weights; then they are 1 / error^2 over both.
+    errors differ in sign. Beyond the points no member rises, nor falls faster than 1.25 times the points' last slope in
+    log-log.
+
+    Weights are learned by rolling hold-out inside the points (fit to a quarter of the largest x, then to half of it,
+    each scored on the doubling that follows): they are equal, unless 1 / error^2 learned on the first window cuts the
+    error on the second to a quarter of that of equal weights; then they are 1 / error^2 over both.
 
     Args:
         x: positive values, shape (n,): a cost, with which y falls.
