@@ -12,11 +12,11 @@ import numpy as np
 
 from scaling.laws import Law, find_law
 
-__all__ = ["DRAWN_LAWS", "Truth", "draw_truth"]
+__all__ = ["DrawnTruth", "draw_truth"]
 
 
 @dataclass(frozen=True)
-class Truth:
+class DrawnTruth:
     """A law with its parameters, noise-free points of it, and an x at ten times the largest (or a tenth of the least,
     for a law that is read towards small x)."""
 
@@ -91,7 +91,7 @@ def _reciprocal(rng: np.random.Generator, log_x: np.ndarray) -> list[float]:
 
 
 def _sigmoidal(rng: np.random.Generator, log_x: np.ndarray) -> list[float]:
-    """The middle of the fall lies in the middle half of the data, and both plateaus show: b = 4 to 16 over the range."""
+    """The middle of the fall lies in the middle half of the data and both plateaus show: b = 4 to 16 over the range."""
     spread = np.ptp(log_x)
     b, middle, alpha = rng.uniform(4, 16) / spread, rng.uniform(0.25, 0.75) * spread, _between(rng, 0.1, 2.0)
     c = _between(rng, 0.05, 0.5)
@@ -126,10 +126,9 @@ _POWERS = {
     "sigmoidal_power": _sigmoidal,
     "broken_power": _broken,
 }
-DRAWN_LAWS = (*_POWERS, "transfer", "log_linear", "logit_linear", "probit_linear", "additive")
 
 
-def draw_truth(name: str, rng: np.random.Generator) -> Truth:
+def draw_truth(name: str, rng: np.random.Generator) -> DrawnTruth:
     """A random law of that kind, in random units of x (1e-15 to 1e25) and of y (.01 to 100)."""
     law = find_law(name)
     if law.increasing:
@@ -141,20 +140,21 @@ def draw_truth(name: str, rng: np.random.Generator) -> Truth:
     x_unit, y_unit = 10.0 ** rng.integers(-15, 25), 10.0 ** rng.uniform(-2, 2)
     x = np.exp(log_x) * x_unit
     beyond = 10 * np.max(x, axis=0, keepdims=True)
-    return Truth(law, law.in_units(theta, x_unit, y_unit), x, beyond)
+    return DrawnTruth(law, law.in_units(theta, x_unit, y_unit), x, beyond)
 
 
 def _points_like(rng: np.random.Generator, log_x: np.ndarray) -> np.ndarray:
     return np.linspace(0, rng.uniform(1, 6) * np.log(10), len(log_x))
 
 
-def _accuracies(law: Law, rng: np.random.Generator) -> Truth:
+def _accuracies(law: Law, rng: np.random.Generator) -> DrawnTruth:
     """Accuracies of .05 to .95 for a line; errors of .05 to .9 for the law of transfer, whose printed exponents are
     .6 to 10 and whose k is near 1 - e_ir."""
     n = int(rng.integers(6, 61))
     x = np.sort(rng.uniform(0.05, 0.95, n))
     if law.link is not None:
-        return Truth(law, np.array([rng.uniform(0.4, 1.6), rng.uniform(-1, 1)]), x, np.array([0.97]))
+        lowest = 0.0 if law.name == "log_linear" else -1.0  # -log(1 - y) is positive
+        return DrawnTruth(law, np.array([rng.uniform(0.4, 1.6), rng.uniform(lowest, 1)]), x, np.array([0.97]))
     e_ir = rng.uniform(0.01, 0.4)
     theta = np.array([(1 - e_ir) * rng.uniform(0.5, 1), _between(rng, 0.5, 8), e_ir])
-    return Truth(law, theta, x, x[:1] / 10)
+    return DrawnTruth(law, theta, x, x[:1] / 10)
