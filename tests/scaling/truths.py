@@ -1,4 +1,4 @@
-"""True parameters of every law, with points: what the tests of laws and of fits iterate. A new law is tested by a row."""
+"""True parameters of every law, with points: what the tests iterate. A new law is tested by adding a row."""
 
 from dataclasses import dataclass, field
 
@@ -57,9 +57,9 @@ TRUTHS = (
     Truth("reciprocal_shift_power", (63.5, 0.3272, 1.557e-7), SEEN, "fit to Alabdulmohsin 2022, decoder-only"),
     Truth("double_saturating_power", (0.63, 0.32, 0.12, 0.52), CORE_DAYS, "Zhai 2021, Fig 9, ImageNet 10-shot"),
     Truth("double_saturating_power", (0.72, 0.72, 0.04, 0.97), CORE_DAYS, "Zhai 2021, Fig 9, Pets 5-shot"),
-    Truth("sigmoidal_power", (1.422e7, 1.2232, 0.3813, 2.8916, 1.5502), SEEN, "fit to Alabdulmohsin 2022, decoder-only"),
+    Truth("sigmoidal_power", (1.422e7, 1.2232, 0.3813, 2.8916, 1.5502), SEEN, "fit to Alabdulmohsin 2022, Dec-only"),
     Truth("sigmoidal_power", (30.0, 0.8, 0.1, 0.4, 0.999), np.geomspace(0.5, 5e3, 14), "1,000 classes: e0 is chance"),
-    Truth("broken_power", (331.1, 0.4831, 0.338, 7.407e6, 0.5515, 0.0916), SEEN, "fit to Alabdulmohsin 2022, 6 Enc 6 Dec"),
+    Truth("broken_power", (331.1, 0.4831, 0.338, 7.407e6, 0.5515, 0.0916), SEEN, "fit to Alabdulmohsin 2022, 6E6D"),
     Truth("broken_power", (4.66e3, 0.05, 1e-3, 3e6, 0.49, 1.1), np.geomspace(1e-1, 1e13, 40), "Caballero 2022, Fig 1"),
     Truth(
         "broken_power_2",
