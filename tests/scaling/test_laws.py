@@ -226,7 +226,7 @@ LIMITS = [
     (("broken_power", (0.6, 0.3, 0.1, 1e30, 0.7, 0.2)), ("saturating_power", (0.6, 0.3, 0.1))),  # a break far beyond
     # With f = 1 a break is a shift: a d^b (x + d)^-b.
     (("broken_power", (0.6 * 5**-0.3, 0.0, 0.1, 5.0, 0.3, 1.0)), ("double_saturating_power", (0.6, 0.3, 0.1, 5.0))),
-    (("broken_power_2", (0.6, 0.3, 0.1, 9.0, 0.2, 0.3, 50.0, 0.0, 0.5)), ("broken_power", (0.6, 0.3, 0.1, 9.0, 0.2, 0.3))),
+    (("broken_power_2", (1, 0.3, 0.1, 9, 0.2, 0.3, 50, 0, 0.5)), ("broken_power", (1, 0.3, 0.1, 9, 0.2, 0.3))),
     (("transfer", (0.6, 0.3, 0.0)), ("power", (0.6, -0.3))),
 ]  # fmt: skip
 
