@@ -6,15 +6,16 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .bootstrap import BootstrapFit, bootstrap_fit
+from .bootstrap import bootstrap_fit
+from .derived import derived_interval
 from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_law
 from .frontier import FrontierFit, fit_frontier
 from .hulls import convex_hull, pareto_frontier
-from .laws import LAWS, Law
+from .laws import LAWS
 from .objectives import OBJECTIVES
-from .prediction import Prediction
+from .profile import profile_interval
 from .transfer import TransferFit, fit_transfer
 
 if TYPE_CHECKING:
@@ -24,21 +25,20 @@ if TYPE_CHECKING:
 __all__ = [
     "LAWS",
     "OBJECTIVES",
-    "BootstrapFit",
     "Fit",
     "FitError",
     "FitWarning",
     "FrontierFit",
-    "Law",
-    "Prediction",
     "TransferFit",
     "bootstrap_fit",
     "convex_hull",
+    "derived_interval",
     "fit_frontier",
     "fit_law",
     "fit_transfer",
     "pareto_frontier",
     "plots",
+    "profile_interval",
     "read_evals",
     "read_measurements",
     "read_records",

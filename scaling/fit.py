@@ -247,13 +247,12 @@ class Fit:
     def _warn_of_extrapolation(self, x: np.ndarray) -> None:
         if self.law.increasing or x.size == 0:
             return
-        axes = [0] if self.law.num_inputs == 1 else [0, 1]
-        for axis in axes:
-            at = x if self.law.num_inputs == 1 else x[..., axis]
-            known = self.x if self.law.num_inputs == 1 else self.x[:, axis]
+        columns = zip(self.law.inputs, np.atleast_2d(x.reshape(-1, self.law.num_inputs).T),
+                      np.atleast_2d(self.x.T), strict=True)  # fmt: skip
+        for name, at, known in columns:
             far = max(np.max(at) / np.max(known), np.min(known) / np.min(at))
-            if far > _FAR:
-                message = f"x lies {np.log10(far):.2f} decades beyond the points fitted"
+            if far > _FAR and name != "group":
+                message = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
                 warnings.warn(FitWarning("extrapolation", message), stacklevel=3)
 
     def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

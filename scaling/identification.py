@@ -18,15 +18,21 @@ _NAMED = 0.1  # share of a direction that the points do not tell from which on a
 def find_warnings(fit: Fit, fixed: Mapping[str, float], others: np.ndarray) -> list[FitWarning]:
     """Warnings of a fit, given the parameters that the user fixed and other optima that are as good."""
     found = _at_bounds(fit, fixed) + _not_identified(fit) + _narrow(fit)
-    exponent = fit.law.exponent
-    if fit.law.link is None and fit.law.num_inputs == 1:
-        if 0 < fit.params[exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL and "broken" not in fit.law.name:
-            found.append(FitWarning("ridge", f"{exponent} is near 0: over these points the law is a logarithm of x"))
+    if _is_ridge(fit):
+        text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
+        found.append(FitWarning("ridge", text))
     if len(others):
         theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
         text = ", ".join(f"{name} = {value:.4g}" for name, value in zip(fit.law.params, theirs, strict=True))
         found.append(FitWarning("repeated_optimum", f"another optimum fits as well and predicts differently: {text}"))
     return found
+
+
+def _is_ridge(fit: Fit) -> bool:
+    """The one exponent of the law is so small that a power is a straight line in log x."""
+    if fit.law.link is not None or fit.law.num_inputs > 1 or any(name[:1] == "d" for name in fit.law.params):
+        return False
+    return 0 < fit.params[fit.law.exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL
 
 
 def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
@@ -63,8 +69,8 @@ def _narrow(fit: Fit) -> list[FitWarning]:
     if fit.law.increasing:
         return []
     found = []
-    for name, column in zip(("N", "D") if fit.law.num_inputs == 2 else ("x",), np.atleast_2d(fit.x.T), strict=True):
+    for name, column in zip(fit.law.inputs, np.atleast_2d(fit.x.T), strict=True):
         decades = np.ptp(np.log10(column))
-        if decades < 1:
+        if decades < 1 and name != "group":
             found.append(FitWarning("under_one_decade", f"{name} spans {decades:.2f} decades, less than one"))
     return found

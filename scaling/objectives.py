@@ -1,4 +1,4 @@
-"""The criteria of a fit: what is made of the distance of a law from the data. Always a sum over points, never a mean."""
+"""The criteria of a fit: what is made of the distance of law and data. Always a sum over points, never a mean."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -62,11 +62,12 @@ def pose(
 
 
 def _units(law: Law, objective: Objective, points: Points, bounded: set[str]) -> tuple[Any, float]:
+    is_group = np.array([name == "group" for name in law.inputs])
     x_unit: Any = 1.0 if law.num_inputs == 1 else np.ones(law.num_inputs)
     if law.link is not None or bounded & set(law.mixed):
         return x_unit, 1.0
     middle = np.exp(np.mean(np.log(points.x), axis=0))
-    x_unit = float(middle) if law.num_inputs == 1 else middle
+    x_unit = float(middle) if law.num_inputs == 1 else np.where(is_group, 1.0, middle)
     if objective.is_binomial:
         return x_unit, 1.0
     y = points.y
@@ -149,8 +150,7 @@ def _per_point(name: str, values: ArrayLike | None, y: np.ndarray) -> np.ndarray
 def _check_enough(law: Law, x: np.ndarray, y: np.ndarray) -> None:
     if y.size < len(law.params):
         raise FitError(f"{law.name!r} has {len(law.params)} parameters, got {y.size} points")
-    for axis, name in enumerate(("N", "D") if law.num_inputs == 2 else ("x",)):
-        column = x[:, axis] if law.num_inputs == 2 else x
+    for name, column in zip(law.inputs, np.atleast_2d(x.T), strict=True):
         if np.ptp(np.log(column)) == 0:
             raise FitError(f"all {name} are equal ({column[0]:g}): they say nothing of how y changes with {name}")
     if np.ptp(y) == 0:

@@ -7,24 +7,40 @@ import numpy as np
 if TYPE_CHECKING:
     from .solver import Problem
 
-__all__ = ["best_linear"]
+__all__ = ["best_linear", "promising"]
 
 _SWEEPS = 4  # over the linear parameters, once one has met its bound
 _MOST_SCANNED = 48  # points of a scan over a grid of several directions
 _LEAST_SPREAD = 1e-3  # of a rate y near 0 or 1: its share of binomial spread is not 0
 
 
-def best_linear(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
-    """Parameters (batch, ..., num_params) at the grid (...), and their squares (batch, ...)."""
+def best_linear(problem: "Problem", grid: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters (batch, ..., num_params) at a grid (..., q), the law's own unless given, and their squares."""
     law = problem.law
-    nonlinear = law.grid(problem.x)
-    nonlinear = _clip(nonlinear, problem, law.nonlinear)
-    shape, flat = nonlinear.shape[:-1], nonlinear.reshape(-1, nonlinear.shape[-1])
-    x, target, weights = _points(problem, several=len(shape) > 1)
+    nonlinear = _clip(grid_of(problem) if grid is None else grid, problem, law.nonlinear)
+    shape = nonlinear.shape[:-1]
+    flat = nonlinear.reshape(int(np.prod(shape)), nonlinear.shape[-1])
+    x, target, weights = _points(problem, several=len(law.nonlinear) > 1)
+    assert law.basis is not None
     basis = law.basis(flat, x)
     linear, squares = _bounded_least_squares(basis, target, weights, _limits(problem, law.linear))
     theta = _assemble(problem, linear, np.broadcast_to(flat, (*linear.shape[:-1], flat.shape[-1])))
     return theta.reshape(len(weights), *shape, -1), squares.reshape(len(weights), *shape)
+
+
+def grid_of(problem: "Problem") -> np.ndarray:
+    """Values (..., q) of the nonlinear parameters worth trying on the problem's x."""
+    assert problem.law.grid is not None
+    return problem.law.grid(problem.x)
+
+
+def promising(problem: "Problem", num: int) -> np.ndarray:
+    """The `num` points (num, q) of the law's grid at which it fits best, of a problem of one."""
+    grid = grid_of(problem)
+    with np.errstate(all="ignore"):
+        squares = best_linear(problem, grid)[1][0]
+    best = np.argsort(np.where(np.isfinite(squares), squares, np.inf), axis=None)[:num]
+    return grid.reshape(-1, grid.shape[-1])[best]
 
 
 def _points(problem: "Problem", several: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,10 +65,11 @@ def _bounded_least_squares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise weights (y - l @ basis)^2 within limits (k, 2): l (batch, g, k) and the squares (batch, g)."""
     num, k, _ = basis.shape
-    products = [basis[:, i] * basis[:, j] for i in range(k) for j in range(i, k)]
+    pairs = [(i, j) for i in range(k) for j in range(i, k)]
+    products = [basis[:, i] * basis[:, j] for i, j in pairs]
     moments = (np.concatenate(products) @ weights.T).T.reshape(len(weights), -1, num)
     gram = np.empty((len(weights), num, k, k))
-    for place, (i, j) in enumerate((i, j) for i in range(k) for j in range(i, k)):
+    for place, (i, j) in enumerate(pairs):
         gram[..., i, j] = gram[..., j, i] = moments[:, place]
     pull = np.einsum("gkn,bn->bgk", basis, weights * y, optimize=True)
     linear = np.clip(_solve(gram, pull), limits[:, 0], limits[:, 1])
@@ -90,5 +107,8 @@ def _assemble(problem: "Problem", linear: np.ndarray, nonlinear: np.ndarray) -> 
     if law.assemble is not None:
         return law.assemble(linear, nonlinear)
     theta = np.empty((*linear.shape[:-1], len(law.params)))
-    theta[..., list(law.linear)], theta[..., list(law.nonlinear)] = linear, nonlinear
+    columns = np.moveaxis(np.concatenate([linear, nonlinear], axis=-1), -1, 0)
+    for place, column in zip((*law.linear, *law.nonlinear), columns, strict=True):
+        assert place is not None
+        theta[..., place] = column
     return theta

@@ -10,8 +10,9 @@ from .solver import Problem, Solution, polish, scan
 __all__ = ["Minimum", "minimise"]
 
 _HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best start counted less
-_HEAT_ITERATIONS = 12  # of every start; after them only the best go on
-_NUM_FINALISTS = 3
+# Steps of every start, and how many of the best go on.
+_HEATS = ((12, 16), (20, 5))
+_FINAL_ITERATIONS = 60  # after which only the best goes on
 _SAME_END = 1e-7  # relative difference of objectives below which two starts have come to the same end
 _NUM_EXTENDED = 3  # solutions of a law with one part less that are given one more part
 _EQUALLY_GOOD = 1e-9  # relative difference of two objectives that rounding and the last digits can make
@@ -35,11 +36,17 @@ def minimise(problem: Problem) -> Minimum:
     Raises:
         FitError: no start leads to a minimum.
     """
-    starts = find_starts(problem)
-    if len(starts) > _NUM_FINALISTS:
-        heats = polish(problem.repeated(len(starts)), starts, max_iterations=_HEAT_ITERATIONS)
-        starts = heats.theta[_different_best(heats.value)]
-    solution = polish(problem.repeated(len(starts)), starts)
+    starts = all_starts = find_starts(problem)
+    for num_iterations, num_kept in _HEATS:
+        if len(starts) > num_kept:
+            heat = polish(problem.repeated(len(starts)), starts, max_iterations=num_iterations)
+            starts = heat.theta[_different_best(heat.value, num_kept)]
+    solution = polish(problem.repeated(len(starts)), starts, max_iterations=_FINAL_ITERATIONS)
+    for more in (solution.theta[[int(np.argmin(solution.value))]], all_starts):
+        if solution.converged[int(np.argmin(solution.value))]:
+            break
+        # The best is on a long way, or the best after a few steps were not those that come to an end.
+        solution = polish(problem.repeated(len(more)), more)
     best = int(np.argmin(solution.value))
     theta, value = solution.theta[best], float(solution.value[best])
     if not (solution.converged[best] or (solution.near[best] and problem.criterion.delta is None)):
@@ -47,14 +54,14 @@ def minimise(problem: Problem) -> Minimum:
     return Minimum(theta, value, _equally_good(problem, solution, theta, value))
 
 
-def _different_best(value: np.ndarray) -> np.ndarray:
+def _different_best(value: np.ndarray, num: int) -> np.ndarray:
     """Places of the lowest objectives that differ, and of one that is near the lowest, to confirm it."""
     order = np.argsort(value)
     distinct = [int(order[0])]
     for place in order[1:]:
         if value[place] > value[distinct[-1]] * (1 + _SAME_END):
             distinct.append(int(place))
-    return np.array([*distinct[: _NUM_FINALISTS - 1], int(order[1])])
+    return np.array([*distinct[: num - 1], int(order[1])])
 
 
 def find_starts(problem: Problem) -> np.ndarray:

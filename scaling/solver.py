@@ -21,7 +21,7 @@ _MAX_ITERATIONS = 400
 # The objective is quadratic at its minimum: a step that promises this share of it moves no parameter by more than the
 # square root of that, in standard errors.
 _NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: steps are taken on trust
-_LAST_DECREASE = 1e-21
+_LAST_DECREASE = 1e-19
 _GOOD_ENOUGH = 1e-4
 _MAX_NEAR_STEPS = 8  # each gains a digit at least
 # A smooth objective whose steps gain this little, time and again, falls towards a limit at infinity, along a direction
@@ -93,7 +93,7 @@ class Problem:
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
         """T(f(x)) - T(y) over its scale, shape (batch, n)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             return self.criterion.residual(self.law.value(theta, self.x), self.y, self.residual_scale)
 
     def value(self, theta: np.ndarray) -> np.ndarray:
@@ -120,47 +120,52 @@ class Solution:
     near: np.ndarray
 
 
-def scan(problem: Problem, num_starts: int) -> np.ndarray:
+def scan(problem: Problem, num_starts: int, grid: np.ndarray | None = None) -> np.ndarray:
     """Starts for `polish`: the best local minima along a grid, shape (batch, at most num_starts, num_params).
 
     The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
     """
     with np.errstate(all="ignore"):  # where a power over- or underflows there is no start
-        theta, squares = best_linear(problem)
+        theta, squares = best_linear(problem, grid)
     squares = np.where(np.isfinite(squares) & np.all(np.isfinite(theta), axis=-1), squares, np.inf)
-    batch, flat = len(squares), squares.reshape(len(squares), -1)
     if num_starts == 1:
-        best = np.argmin(flat, axis=1)[:, None]
+        keys = squares.reshape(len(squares), -1)
+    elif problem.law.cells:
+        keys = np.where(_is_best_of_cell(squares, problem.law.cells), squares, np.inf).reshape(len(squares), -1)
     else:
-        keys = np.where(_is_local_minimum(squares), squares, np.inf).reshape(batch, -1)
-        num_minima = int(np.max(np.sum(np.isfinite(keys), axis=1)))
-        best = np.argsort(keys, axis=1, kind="stable")[:, : max(min(num_starts, num_minima), 1)]
-    theta = theta.reshape(batch, -1, theta.shape[-1])
-    return np.take_along_axis(theta, best[..., None], axis=1)
+        keys = np.where(_is_local_minimum(squares), squares, np.inf).reshape(len(squares), -1)
+    num_found = int(np.max(np.sum(np.isfinite(keys), axis=1)))
+    best = np.argsort(keys, axis=1, kind="stable")[:, : max(min(num_starts, num_found), 1)]
+    return np.take_along_axis(theta.reshape(*keys.shape, -1), best[..., None], axis=1)
+
+
+def _is_best_of_cell(squares: np.ndarray, cells: tuple[int, ...]) -> np.ndarray:
+    """Lowest over the axes of the grid (all but the first) that are not cells."""
+    others = tuple(axis for axis in range(1, squares.ndim) if axis - 1 not in cells)
+    return squares == np.min(squares, axis=others, keepdims=True)
 
 
 def _is_local_minimum(squares: np.ndarray) -> np.ndarray:
-    """No neighbour along any axis of the grid (all axes but the first) is lower."""
-    found = np.ones(squares.shape, dtype=bool)
+    """No neighbour along any axis of the grid (all axes but the first) is lower; of equal neighbours the first."""
+    found = np.isfinite(squares)
     for axis in range(1, squares.ndim):
-        falls = np.diff(squares, axis=axis) < 0
-        edge = np.zeros((*squares.shape[:axis], 1, *squares.shape[axis + 1 :]), dtype=bool)
-        found &= ~np.concatenate([falls, edge], axis=axis)  # the next one is lower
-        found &= np.concatenate([edge, falls | (np.diff(squares, axis=axis) == 0)], axis=axis) | _first(found, axis)
+        at = np.moveaxis(squares, axis, 0)
+        is_lowest = np.moveaxis(found, axis, 0)
+        is_lowest[:-1] &= at[:-1] <= at[1:]
+        is_lowest[1:] &= at[1:] < at[:-1]
     return found
 
 
-def _first(array: np.ndarray, axis: int) -> np.ndarray:
-    shape = [1] * array.ndim
-    shape[axis] = array.shape[axis]
-    return (np.arange(array.shape[axis]) == 0).reshape(shape)
-
-
-def polish(problem: Problem, theta: np.ndarray, max_iterations: int = _MAX_ITERATIONS) -> Solution:
+def polish(
+    problem: Problem,
+    theta: np.ndarray,
+    max_iterations: int = _MAX_ITERATIONS,
+    last_decrease: float = _LAST_DECREASE,
+) -> Solution:
     """Damped Gauss-Newton with bounds from `theta`, shape (batch, num_params), each member on its own.
 
     Beyond a Huber objective's delta the curvature is 0 and the weights of iteratively reweighted least squares, which
-    always lower the objective, serve as the damping.
+    always lower the objective, serve as the damping. It ends where a step promises `last_decrease` of the objective.
     """
     theta = np.clip(theta, problem.lower, problem.upper)
     value = problem.value(theta)
@@ -184,7 +189,7 @@ def polish(problem: Problem, theta: np.ndarray, max_iterations: int = _MAX_ITERA
         theta[accepted], value[accepted] = trial[better], trial_value[better]
         damping[active] *= np.where(better, 0.03, 10.0)
         num_near[active] += near
-        at_minimum = (predicted <= _LAST_DECREASE * value[active]) | (value[active] <= floor[active])
+        at_minimum = (predicted <= last_decrease * value[active]) | (value[active] <= floor[active])
         at_minimum |= num_near[active] >= _MAX_NEAR_STEPS
         if problem.criterion.delta is None:
             at_minimum |= num_stalled[active] >= _MAX_STALLED
@@ -230,8 +235,8 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
 
 def _linearised(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residuals (batch, n) and their Jacobian (batch, n, p) in the coordinates of the search, 0 where not counted."""
-    fitted = problem.law.value(theta, problem.x)
     with np.errstate(all="ignore"):
+        fitted = problem.law.value(theta, problem.x)
         residuals = problem.criterion.residual(fitted, problem.y, problem.residual_scale)
         slope = problem.criterion.residual_slope(fitted, problem.residual_scale)
         jacobian = problem.law.jacobian(theta, problem.x) * slope[..., None]
@@ -274,5 +279,5 @@ def _by_orthogonal_factors(
     rows[:, :n, :p], rows[:, :n, p] = root[..., None] * scaled, target
     rows[:, n:, :p] = np.sqrt(damping + _SINGULAR**2)[:, None, None] * np.eye(p)
     rows[:, n:, p] = 0.0
-    factor = np.linalg.qr(rows, mode="r")
+    factor = np.asarray(np.linalg.qr(rows, mode="r"))
     return -np.linalg.solve(factor[:, :p, :p], factor[:, :p, p:])[..., 0]

@@ -68,6 +68,6 @@ additive = Law(
     mixed=("A", "B"),
     exponent="alpha",
     offset="E",
-    num_inputs=2,
+    inputs=("N", "D"),
     num_starts=8,
 )

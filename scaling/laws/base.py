@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Law", "Link", "columns", "exponents_over"]
+__all__ = ["Law", "Link", "columns", "expit", "exponents_over", "softplus"]
 
 # A scan over exponents b is made in units of 1 / (range of log x): at the low end the law falls by 0.1 % over
 # the data (a straight line in log x), at the high end by a factor e^40 (a step).
@@ -38,18 +38,21 @@ class Law:
         inverse: least x at which the law takes the value y; inf where it never does.
         in_units: params of the law in x * x_unit and y * y_unit, given those in x and y.
         mixed: parameters whose change of units depends on other parameters.
-        grid: values of the nonlinear parameters worth trying on x, shape (..., q): one leading axis a direction.
+        grid: values of the nonlinear parameters worth trying on x, shape (..., q): one leading axis a direction; None
+            for a law whose starts come from others.
         basis: what the k linear parameters are multiplied by, at values (g, q) of the nonlinear: (g, k, n).
         linear, nonlinear: which parameter each of these is; None for one made of several.
         assemble: params (..., num_params) of linear (..., k) and nonlinear (..., q) values, where any is None.
         exponent: name of the exponent that is 0 where the law is flat.
         offset: name of the irreducible error, where there is one.
         increasing: whether y grows with x.
-        num_inputs: columns of x.
+        inputs: names of the columns of x.
         in_log: parameters that the search moves by factors (positions, widths), never to 0.
         num_starts: local minima of the scan that are polished.
+        cells: axes of the grid of which every combination gives a start; without them the local minima of the grid do.
         link: the scale on which a straight line is straight; None for a law of positive values.
         simpler, extend: for a law with several parts, the law with one less, and starts made of its params.
+        maker: a function and its arguments that make the law again, where its name does not say all.
     """
 
     name: str
@@ -62,8 +65,8 @@ class Law:
     jacobian: Callable[[np.ndarray, np.ndarray], np.ndarray]
     inverse: Callable[[np.ndarray, np.ndarray], np.ndarray]
     in_units: Callable[[np.ndarray, Any, float], np.ndarray]
-    grid: Callable[[np.ndarray], np.ndarray]
-    basis: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    grid: Callable[[np.ndarray], np.ndarray] | None
+    basis: Callable[[np.ndarray, np.ndarray], np.ndarray] | None
     linear: tuple[int | None, ...]
     nonlinear: tuple[int | None, ...]
     assemble: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
@@ -71,12 +74,23 @@ class Law:
     exponent: str = "b"
     offset: str | None = None
     increasing: bool = False
-    num_inputs: int = 1
+    inputs: tuple[str, ...] = ("x",)
     in_log: tuple[str, ...] = ()
     num_starts: int = 3
+    cells: tuple[int, ...] = ()
     link: Link | None = None
     simpler: "Law | None" = None
     extend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    maker: tuple[Callable[..., "Law"], tuple[Any, ...]] | None = None
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def can_be_scanned(self) -> bool:
+        """Whether a grid leads to its optimum; else starts are made of other laws' fits."""
+        return self.grid is not None and self.simpler is None
 
     def index(self, name: str) -> int:
         """Place of a parameter.
@@ -92,16 +106,27 @@ class Law:
         return f"Law({self.name!r}: {self.formula})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A law is its name: so a fit can be pickled and copied."""
+        """A law is what makes it, its name or its maker: so a fit can be pickled and copied."""
         from . import find_law
 
-        return find_law, (self.name,)
+        return self.maker or (find_law, (self.name,))
 
 
 def exponents_over(log_x: np.ndarray) -> np.ndarray:
     """Exponents worth trying for a power of exp(log_x), whose last axis is the points: shape (..., g)."""
     spread = np.maximum(np.ptp(log_x, axis=-1), 1e-12)
     return _SCANNED_EXPONENTS / spread[..., None]
+
+
+def softplus(u: np.ndarray) -> np.ndarray:
+    """log(1 + e^u); in this form numpy does it many numbers at once, unlike `logaddexp`."""
+    return np.maximum(u, 0.0) + np.log1p(np.exp(-np.abs(u)))
+
+
+def expit(u: np.ndarray) -> np.ndarray:
+    """1 / (1 + e^-u)."""
+    e = np.exp(-np.abs(u))
+    return np.where(u > 0, 1.0, e) / (1 + e)
 
 
 def columns(*values: np.ndarray) -> np.ndarray:

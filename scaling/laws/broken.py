@@ -1,15 +1,17 @@
 """c + a x^-b prod_i (1 + (x / d_i)^(1 / f_i))^(-b_i f_i): a power law whose exponent changes by b_i at each d_i."""
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
-from .base import Law
+from .base import Law, softplus
 
 __all__ = ["broken_power"]
 
-_SLOPES = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 4.0, 8.0, 16.0])  # before and after a break, in 1 / (range of log x)
-_POSITIONS = np.linspace(0.05, 0.95, 8)  # of a break, in ranges of log x
+_SLOPES = np.concatenate([[0.0], np.geomspace(0.2, 24.0, 13)])  # before a break, in 1 / (range of log x)
+_CHANGES = np.geomspace(0.2, 24.0, 11)  # of the slope at a break
+_POSITIONS = np.linspace(0.05, 0.95, 9)  # of a break, in ranges of log x
 _WIDTHS = np.array([0.02, 0.08, 0.3])  # of a break, in ranges of log x
 _LOG_X = np.linspace(-140.0, 140.0, 1401)  # where the inverse looks for a crossing, around the breaks
 _HALVINGS = 60
@@ -25,8 +27,8 @@ def broken_power(num_breaks: int) -> Law:
         """log x, distances z from each break, log(1 + e^z), and the power without its amplitude."""
         log_x = np.log(x)
         d, b_i, f = (theta[..., place + k, None] for k in range(3))
-        z = (log_x - np.log(d)) / f
-        bend = np.logaddexp(0.0, z)
+        z = (log_x[..., None, :] - np.log(d)) / f
+        bend = softplus(z)
         power = np.exp(-theta[..., 1:2] * log_x - np.sum(b_i * f * bend, axis=-2))
         return log_x, z, bend, power
 
@@ -58,10 +60,12 @@ def broken_power(num_breaks: int) -> Law:
 
     def grid(x: np.ndarray) -> np.ndarray:
         low, spread = np.min(np.log(x)), np.ptp(np.log(x))
-        before, after, position, width = np.meshgrid(
-            _SLOPES / spread, _SLOPES / spread, np.exp(low + _POSITIONS * spread), _WIDTHS * spread, indexing="ij"
+        places, widths = np.exp(low + _POSITIONS * spread), _WIDTHS * spread
+        before, change, sign, place, width = np.meshgrid(
+            _SLOPES / spread, _CHANGES / spread, np.array([1.0, -1.0]), places, widths, indexing="ij"
         )
-        return np.stack([before, position, after - before, width], axis=-1)
+        # A law may become flat, not rise.
+        return np.stack([before, place, np.maximum(sign * change, -before), width], axis=-1)
 
     def basis(nonlinear: np.ndarray, x: np.ndarray) -> np.ndarray:
         one, none = np.ones(len(nonlinear)), np.zeros(len(nonlinear))
@@ -85,32 +89,27 @@ def broken_power(num_breaks: int) -> Law:
         grid=grid, basis=basis, linear=(0, 2), nonlinear=(1, 3, 4, 5),
         offset="c",
         in_log=tuple(name for name in names if name[0] != "b"),
-        num_starts=12,
+        num_starts=54,
+        cells=(2, 3, 4),
         simpler=broken_power(num_breaks - 1) if num_breaks > 1 else None,
         extend=extend if num_breaks > 1 else None,
     )  # fmt: skip
 
 
-def _first_crossing(value, theta: np.ndarray, y: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """Least x at which the law is no longer above y, shape (..., m): by halving the first interval of a crossing."""
-    theta, middle = theta[..., None, :], np.asarray(middle)[..., None, None]
+def _first_crossing(
+    value: Callable[[np.ndarray, np.ndarray], np.ndarray], theta: np.ndarray, y: np.ndarray, middle: np.ndarray
+) -> np.ndarray:
+    """Least x at which the law has fallen below y, shape (..., m): by halving the first interval of a crossing."""
+    theta = theta[..., None, :]  # x differs between members and between the values of y
+    grid = np.asarray(middle)[..., None, None] + _LOG_X
     with np.errstate(over="ignore"):
-        grid = middle + _LOG_X
-        is_below = _at(value, theta, grid) <= y[:, None]
+        is_below = value(theta, np.exp(grid)) < y[:, None]
         first = np.argmax(is_below, axis=-1)
         high = np.take_along_axis(np.broadcast_to(grid, is_below.shape), first[..., None], axis=-1)
         low = high - (_LOG_X[1] - _LOG_X[0])
         for _ in range(_HALVINGS):
             half = (low + high) / 2
-            below = _at(value, theta, half) <= y[:, None]
+            below = value(theta, np.exp(half)) < y[:, None]
             low, high = np.where(below, low, half), np.where(below, half, high)
-    x = np.where(first == 0, 0.0, np.exp(high[..., 0]))
+        x = np.where(first == 0, 0.0, np.exp(high[..., 0]))
     return np.where(is_below.any(axis=-1), x, np.inf)
-
-
-def _at(value, theta: np.ndarray, log_x: np.ndarray) -> np.ndarray:
-    """The law at points that differ between members: theta (..., 1, p), log_x (..., m or 1, g)."""
-    log_x = np.broadcast_to(log_x, (*np.broadcast_shapes(theta.shape[:-1], log_x.shape[:-1]), log_x.shape[-1]))
-    return value(np.broadcast_to(theta[..., None, :], (*log_x.shape, theta.shape[-1])), np.exp(log_x)[..., None])[
-        ..., 0
-    ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .base import Law, columns
+from .base import Law, columns, expit, softplus
 
 __all__ = ["sigmoidal_power"]
 
@@ -22,12 +22,11 @@ def _solve_logit(log_t: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     the one root. Where alpha is 0 and log_t > 0 the law is cut at w = 1.
     """
     log_t, alpha = np.broadcast_arrays(log_t, alpha)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         u = np.where(log_t < 0, log_t, np.minimum(log_t / np.maximum(alpha, _TINY), _LARGEST_LOGIT))
         for _ in range(_MAX_ITERATIONS):
-            softplus = np.logaddexp(0.0, u)
-            w = np.exp(u - softplus)
-            step = (u - softplus + alpha * softplus - log_t) / (1 - w + alpha * w)
+            slope = expit(-u) + alpha * expit(u)
+            step = (u + (alpha - 1) * softplus(u) - log_t) / slope
             new = np.minimum(u - step, _LARGEST_LOGIT)
             is_last = not np.any(np.abs(new - u) > _HALF_THE_DIGITS * (1 + np.abs(u)))
             u = new
@@ -46,26 +45,22 @@ def _value(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     c, alpha, e0 = (theta[..., k, None] for k in (2, 3, 4))
     u = _solve_logit(_log_t(theta, x), alpha)
     # From the nearer plateau, so that neither loses digits.
-    return np.where(u > 0, e0 - (e0 - c) * _expit(-u), c + (e0 - c) * _expit(u))
+    return np.where(u > 0, e0 - (e0 - c) * expit(-u), c + (e0 - c) * expit(u))
 
 
 def _jacobian(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-    a, b, c, alpha, e0 = (theta[..., k, None] for k in range(5))
+    a, c, alpha, e0 = (theta[..., k, None] for k in (0, 2, 3, 4))
     u = _solve_logit(_log_t(theta, x), alpha)
-    w, rest = _expit(u), _expit(-u)
+    w, rest = expit(u), expit(-u)
     slope = np.divide((e0 - c) * w * rest, rest + alpha * w, out=np.zeros_like(w), where=rest + alpha * w > 0)
     height = (alpha - 1) / (e0 - c)
     out = np.empty((*w.shape, 5))
     out[..., 0] = slope / a
     out[..., 1] = -slope * np.log(x)
     out[..., 2] = rest - slope * height
-    out[..., 3] = slope * (np.log(e0 - c) - np.logaddexp(0.0, u))
+    out[..., 3] = slope * (np.log(e0 - c) - softplus(u))
     out[..., 4] = w + slope * height
     return out
-
-
-def _expit(u: np.ndarray) -> np.ndarray:
-    return np.exp(-np.logaddexp(0.0, -u))
 
 
 def _inverse(theta: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -91,7 +86,7 @@ def _grid(x: np.ndarray) -> np.ndarray:
 
 def _basis(nonlinear: np.ndarray, x: np.ndarray) -> np.ndarray:
     location, b, alpha = (nonlinear[:, k, None] for k in range(3))
-    w = _expit(_solve_logit(-b * (np.log(x) - location), alpha))
+    w = expit(_solve_logit(-b * (np.log(x) - location), alpha))
     return np.stack([w, np.ones_like(w)], axis=1)
 
 
@@ -120,5 +115,5 @@ sigmoidal_power = Law(
     assemble=_assemble,
     offset="c",
     in_log=("a",),
-    num_starts=10,
+    num_starts=32,
 )

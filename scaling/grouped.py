@@ -1,0 +1,176 @@
+"""One fit of several groups of points (tasks, families) that have some parameters in common."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import FitError
+from .fit import Fit
+from .fitting import fit_points
+from .identification import find_warnings
+from .laws import Law
+from .laws.grouped import grouped_law
+from .objectives import find_objective
+from .points import check_points, pose
+from .prediction import Prediction
+from .solver import polish
+
+__all__ = ["GroupedFit", "fit_groups"]
+
+_MOST_STARTS = 8  # values of the shared parameters that are tried, each from one group's own fit
+
+
+@dataclass(frozen=True, repr=False)
+class GroupedFit:
+    """A law fitted to several groups at once. Made by `fit_law(..., groups=, shared=)`.
+
+    Attributes:
+        joint: the fit of all points; its x has the group's number, from 1, as a second column.
+        labels: of the groups, in the order of those numbers.
+        law: of each group.
+        shared: parameters that the groups have in common.
+    """
+
+    joint: Fit
+    labels: tuple[Any, ...]
+    law: Law
+    shared: tuple[str, ...]
+
+    @property
+    def params(self) -> dict[Any, Any]:
+        """The shared parameters by name, and for each label a dict of its own."""
+        values = self.joint.params
+        own = {
+            label: {name: values[self._name(name, label)] for name in self.law.params if name not in self.shared}
+            for label in self.labels
+        }
+        return {name: values[name] for name in self.shared} | own
+
+    @property
+    def warnings(self) -> tuple[Any, ...]:
+        return self.joint.warnings
+
+    def interval(self, name: str, group: Any = None, level: float = 0.95) -> tuple[float, float]:
+        """Interval of a shared parameter, or of a group's own; see `Fit.interval`."""
+        return self.joint.interval(self._name(name, group), level)
+
+    def predict(self, x: ArrayLike, group: Any, level: float | None = None) -> np.ndarray | Prediction:
+        """The law of one group at x; see `Fit.predict`."""
+        x = np.asarray(x, dtype=float)
+        at = np.stack([x, np.full(x.shape, self._number(group))], axis=-1)
+        if level is None:
+            return self.joint.predict(at)
+        return replace(self.joint.predict(at, level), x=x)
+
+    def solve_for_x(self, y: ArrayLike, group: Any) -> np.ndarray:
+        """x at which the law of one group takes the value y; see `Fit.solve_for_x`."""
+        theta = np.array([self.joint.params[self._name(name, group)] for name in self.law.params])
+        return self.law.inverse(theta, np.ravel(y)).reshape(np.shape(y))
+
+    def _number(self, group: Any) -> int:
+        if group not in self.labels:
+            raise ValueError(f"group must be one of {self.labels}, got {group!r}")
+        return self.labels.index(group) + 1
+
+    def _name(self, name: str, group: Any) -> str:
+        self.law.index(name)
+        return name if name in self.shared else f"{name}[{self._number(group)}]"
+
+    def summary(self) -> str:
+        """The joint fit, with the groups' numbers explained."""
+        groups = ", ".join(f"[{k}] {label}" for k, label in enumerate(self.labels, start=1))
+        return f"groups: {groups}; shared: {', '.join(self.shared) or 'nothing'}\n{self.joint.summary()}"
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def fit_groups(
+    law: Law, x: ArrayLike, y: ArrayLike, groups: ArrayLike, shared: tuple[str, ...],
+    per_point: Mapping[str, Any], options: Mapping[str, Any],
+) -> GroupedFit:  # fmt: skip
+    """`fit_law` for several groups: from each group's own fit, then all together.
+
+    Raises:
+        ValueError: a label is missing, there is one group only, or a shared parameter is unknown.
+        FitError: the points of all groups cannot determine the law.
+    """
+    labels, numbers = _number_groups(groups, np.size(y))
+    for name in shared:
+        law.index(name)
+    joint_law = grouped_law(law, len(labels), shared)
+    if law.num_inputs != 1:
+        raise ValueError(f"groups= needs a law of one input, got {law.name!r}")
+    rule = find_objective(options["objective"] or ("log_least_squares" if law.link is None else "least_squares"))
+    rule = find_objective(rule.name, options["delta"])
+    at = np.column_stack([np.asarray(x, dtype=float), numbers])
+    points = check_points(joint_law, rule, at, y, per_point)
+    bounds, fixed = (_of_each(joint_law, options[key]) for key in ("bounds", "fixed"))
+    # A shared amplitude is one number in the user's units only: then the units are one, as for a bounded one.
+    unscaled = {name: (0.0, np.inf) for name in law.mixed if name in shared}
+    problem, x_unit, y_unit = pose(joint_law, rule, points, unscaled | bounds, fixed)
+    candidates = _starts(law, points, per_point, numbers, shared, options)
+    starts = joint_law.in_units(candidates, 1 / x_unit, 1 / y_unit)
+    solution = polish(problem.repeated(len(starts)), starts)
+    best = int(np.argmin(solution.value))
+    if not np.isfinite(solution.value[best]):
+        raise FitError(f"no minimum found for {law.name!r} with shared {shared}")
+    fit = Fit(problem, solution.theta[best], points.x, points.y, x_unit, y_unit, float(solution.value[best]))
+    fit = replace(fit, warnings=tuple(find_warnings(fit, fixed, np.empty((0, 0)))))
+    for warning in fit.warnings:
+        warnings.warn(warning, stacklevel=3)
+    return GroupedFit(fit, labels, law, shared)
+
+
+def _number_groups(groups: ArrayLike, n: int) -> tuple[tuple[Any, ...], np.ndarray]:
+    """Labels in the order in which they come, and each point's number from 1."""
+    each = np.asarray(groups, dtype=object).ravel().tolist()
+    if len(each) != n:
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
+    missing = [row for row, label in enumerate(each) if label is None or label != label]
+    if missing:
+        raise ValueError(f"groups must not be null; row {missing[0]} is {each[missing[0]]}")
+    place = {label: number for number, label in enumerate(dict.fromkeys(each), start=1)}
+    if len(place) < 2:
+        raise ValueError(f"groups must have two labels or more, got {list(place)}")
+    return tuple(place), np.array([place[label] for label in each], dtype=float)
+
+
+def _of_each(joint: Law, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a parameter of the law is said of it in every group."""
+    own = {name.split("[")[0] for name in joint.params}
+    unknown = [name for name in values if name not in own]
+    if unknown:
+        raise ValueError(f"{joint.name!r} has the parameters {tuple(sorted(own))}, got {unknown[0]!r}")
+    return {name: values[name.split("[")[0]] for name in joint.params if name.split("[")[0] in values}
+
+
+def _starts(
+    law: Law, points: Any, per_point: Mapping[str, Any], numbers: np.ndarray, shared: tuple[str, ...],
+    options: Mapping[str, Any],
+) -> np.ndarray:  # fmt: skip
+    """Joint parameters in the user's units: each group's own shared ones, with the others fitted to them."""
+
+    def params_of(group: float | None, fixed: Mapping[str, float]) -> dict[str, float] | None:
+        rows = np.arange(len(numbers)) if group is None else np.flatnonzero(numbers == group)
+        each = {k: None if v is None else np.broadcast_to(v, numbers.shape)[rows] for k, v in per_point.items()}
+        try:
+            held = {**options["fixed"], **fixed}
+            return fit_points(law, points.x[rows, 0], points.y[rows], each, {**options, "fixed": held}).params
+        except FitError:
+            return None
+
+    own = [params_of(group, {}) for group in (None, *np.unique(numbers))]
+    candidates = [params for params in own if params is not None][:_MOST_STARTS]
+    starts = []
+    for candidate in candidates:
+        held = {name: candidate[name] for name in shared}
+        each = [params_of(group, held) or candidate for group in np.unique(numbers)]
+        starts.append([held[n] for n in shared] + [p[n] for p in each for n in law.params if n not in shared])
+    if not starts:
+        raise FitError(f"{law.name!r} can be fitted neither to one group nor to all points together")
+    return np.array(starts)
