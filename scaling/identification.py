@@ -39,7 +39,8 @@ def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     found = []
     for name, value in fit.at_bound.items():
         if name not in fixed:
-            hint = _RISING if name in ("a", fit.law.exponent) and not fit.law.increasing else ""
+            is_flat = value == 0 and name in ("a", fit.law.exponent) and not fit.law.increasing
+            hint = _RISING if is_flat else ""
             message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
             found.append(FitWarning("at_bound", message))
     return found

@@ -15,6 +15,7 @@ __all__ = ["profile_interval"]
 _FIRST_STEP = 0.5  # of a standard error
 _MOST_DOUBLINGS = 60  # of the step outwards: where the profile is still flat, the side is open
 _SMALLEST = 1e-4  # first step of a parameter without a standard error, of the size that matters
+_STEEPEST = 200.0  # fall of log y over the points at which a power is a step, and steeper ones are the same
 _TOLERANCE = 1e-9  # of the end of an interval, relative to its distance from the fit
 _ROUNDING = 1e-14  # residuals, relative to y, that are noise of doubles
 
@@ -58,7 +59,8 @@ def profile_interval(fit: Fit, name: str, level: float = 0.95) -> tuple[float, f
 
 @dataclass(frozen=True)
 class _Profile:
-    """A problem, its minimum, the parameter profiled, the first step, and the rise of the objective at the ends."""
+    """A problem, its minimum, the parameter profiled, the first step, the rise of the objective at the ends, and the
+    largest value worth a try."""
 
     problem: Problem
     theta: np.ndarray
@@ -66,6 +68,7 @@ class _Profile:
     step: float
     minimum: float
     rise: float
+    steepest: float
 
     def at(self, value: float, near: np.ndarray) -> tuple[float, np.ndarray]:
         """sqrt(rise at that value / rise at the ends), and the parameters there, found from those near it."""
@@ -86,7 +89,9 @@ def _profile(fit: Fit, index: int, level: float) -> _Profile:
     error = fit.standard_errors[fit.law.params[index]]
     scaled = float(np.abs(error / (fit.params[fit.law.params[index]] or 1.0) * theta[index]))
     step = _FIRST_STEP * scaled if np.isfinite(scaled) and scaled > 0 else _SMALLEST * float(fit.sizes[index])
-    return _Profile(problem, theta, index, step, float(problem.value(theta[None])[0]), rise)
+    is_exponent = fit.law.params[index] == fit.law.exponent and fit.law.link is None
+    steepest = max(_STEEPEST / float(np.ptp(np.log(problem.x))), 2 * theta[index]) if is_exponent else np.inf
+    return _Profile(problem, theta, index, step, float(problem.value(theta[None])[0]), rise, steepest)
 
 
 def _in_user_units(fit: Fit) -> tuple[Problem, np.ndarray]:
@@ -106,13 +111,14 @@ def _end(profile: _Profile, side: int) -> float:
 
     middle = float(profile.theta[profile.index])
     bound = float((profile.problem.upper if side > 0 else profile.problem.lower)[profile.index])
+    last = min(bound, profile.steepest) if side > 0 else bound
     inner, near, step = middle, profile.theta, profile.step
     for _ in range(_MOST_DOUBLINGS):
-        outer = min(middle + step, bound) if side > 0 else max(middle - step, bound)
+        outer = min(middle + step, last) if side > 0 else max(middle - step, last)
         height, there = profile.at(outer, near)
         if height > 1:
             break
-        if outer == bound:
+        if outer == last:
             return bound
         inner, near, step = outer, there, 2 * step
     else:
