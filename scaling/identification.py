@@ -12,6 +12,7 @@ __all__ = ["find_warnings"]
 _RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
 _RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
 _LEVEL = 0.95
+_TOGETHER = 1e-6  # of the range of log N, by which log N - log D varies where they are proportional
 _NAMED = 0.1  # share of a direction that the points do not tell from which on a parameter is named
 
 
@@ -52,6 +53,9 @@ def _not_identified(fit: Fit) -> list[FitWarning]:
         return [FitWarning("few_points", text)]
     if np.isnan(fit.error_variance):
         return [FitWarning("not_identified", "every residual lies beyond delta: the objective is flat at its minimum")]
+    if fit.law.num_inputs == 2 and fit.law.inputs[1] != "group" and _move_together(*np.log(fit.x.T)):
+        text = f"{' and '.join(fit.law.inputs)} move together: alpha and beta, A and B may change places"
+        return [FitWarning("not_identified", text)]
     names = np.array(fit.law.params)[fit.is_free]
     untold = fit.free_covariance.untold
     if untold.size:
@@ -64,6 +68,11 @@ def _not_identified(fit: Fit) -> list[FitWarning]:
         text = f"the {_LEVEL:.0%} interval of {', '.join(which)} spans all values that matter"
         return [FitWarning("not_identified", text)]
     return []
+
+
+def _move_together(one: np.ndarray, other: np.ndarray) -> bool:
+    """The two are equal up to a constant: a law's terms in them may change places."""
+    return float(np.ptp(one - other)) < _TOGETHER * float(np.ptp(one))
 
 
 def _narrow(fit: Fit) -> list[FitWarning]:

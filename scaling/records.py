@@ -1,25 +1,22 @@
 """Read, write and check the records of a sweep or of a paper's table."""
 
 import os
-import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
+from .checks import validate
+from .schema import KEY, SCHEMA_VERSION, TABLES, Column
+from .selection import check_selection
+from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_records"]
-
-_REQUIRED = {
-    "records": (*KEY, "upstream_error"),
-    "evals": (*KEY, "task", "method", "error"),
-    "measurements": (*KEY, "name", "value"),
-}
-_NAMED_ROWS = 10  # bad rows spelled out for a column before "and n more"
 
 
 def read_records(
@@ -29,6 +26,10 @@ def read_records(
     layer: str = "pre_logits",
     weights: str | None = "last",
     wide: bool = True,
+    where: str | None = None,
+    selection: str = "all",
+    x: str = "compute_flops",
+    y: str = "upstream_error",
 ) -> pd.DataFrame:
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
@@ -37,31 +38,42 @@ def read_records(
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
         wide: False leaves the downstream columns out.
+        where: which rows to keep, an expression of pandas over columns of the records: "cooled_down and depth > 2".
+        selection: "all", or only the rows on the frontier of y against x ("pareto"), or at the vertices of its lower
+            hull ("convex_hull"), x ascending. Parquet is then read a batch of rows at a time and may be larger than
+            memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
+            rows, and every column of the rows selected; that keys do not repeat is checked among these only.
+        x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
         `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie in the folder, or beside
-        a file named `records.parquet`.
+        a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of (`num_rows`), and
+        how many of them were skipped (`num_skipped`).
 
     Raises:
-        ValueError: no records, a missing column, or values out of range, with their rows.
+        ValueError: no records, a missing column, an unknown choice, or values out of range, with their rows.
         FileNotFoundError: there is no such file or folder.
 
     >>> read_records(pd.DataFrame({"run_id": ["a"], "step": [10], "weights": ["last"], "upstream_error": [0.3]}))
       run_id  step weights  upstream_error
     0      a    10    last             0.3
     """
-    records = _read_table(source, "records")
-    validate_records(records)
-    if weights is not None:
-        known = sorted(records["weights"].unique())
-        if len(records) and weights not in known:
-            raise ValueError(f"weights must be one of {known} or None, got {weights!r}")
-        records = records[records["weights"] == weights].reset_index(drop=True)
-    if not wide or isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv":
+    check_selection(selection)
+    parquet = _parquet_path(source)
+    if selection != "all" and parquet is not None:
+        records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
+        validate_records(records)
+    else:
+        records = _read_table(source, "records")
+        validate_records(records)
+        records = _filtered(records, weights, where)
+        if selection != "all":
+            records = choose_rows(records, Choice(selection, x, y))
+    if not wide or parquet is None:
         return records
-    evals = read_evals(_evals_beside(Path(source)))
-    return records if evals.empty else _add_task_columns(records, evals, probe, layer)
+    evals = _read_table(_evals_beside(parquet), "evals", None if selection == "all" else records["run_id"])
+    return records if evals.empty else _add_task_columns(records, _validated(evals), probe, layer)
 
 
 def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -70,10 +82,7 @@ def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
-    evals = _read_table(source, "evals")
-    if len(evals):
-        _validate(evals, "evals")
-    return evals
+    return _validated(_read_table(source, "evals"))
 
 
 def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +101,7 @@ def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str 
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
-    _validate(frame, table)
+    validate(frame, table)
     arrow = _to_arrow(frame, table)
     temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:
@@ -118,27 +127,52 @@ def validate_records(frame: pd.DataFrame) -> None:
     ...
     ValueError: bad records: upstream_error must lie in [0, 1] (is this percent? divide by 100); row 0: 23.0
     """
-    _validate(frame, "records")
+    validate(frame, "records")
 
 
 # Reading ------------------------------------------------------------------------------------------------------
 
 
-def _read_table(source: str | os.PathLike[str] | pd.DataFrame, table: str) -> pd.DataFrame:
+def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:
+    """Where parquet lies; None for a frame, and for a csv file, which is read whole."""
+    return None if isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv" else Path(source)
+
+
+def _read_table(
+    source: str | os.PathLike[str] | pd.DataFrame, table: str, run_ids: pd.Series | None = None
+) -> pd.DataFrame:
+    """The whole table, or of parquet files only the rows of some runs."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
-    path = Path(source)
+    files = _existing_files(Path(source), table)
+    if _parquet_path(source) is not None:
+        return _read_parquet_files(files, table, run_ids)
+    try:
+        return pd.read_csv(source, dtype={"run_id": str})
+    except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
+        raise ValueError(f"{os.fspath(source)} cannot be read as csv: {error}") from error
+
+
+def _existing_files(path: Path, table: str) -> list[Path]:
     if not path.exists():
         raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
-    if path.suffix.lower() == ".csv":
-        try:
-            return pd.read_csv(path, dtype={"run_id": str})
-        except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
-            raise ValueError(f"{path} cannot be read as csv: {error}") from error
     files = _table_files(path, table)
     if not files and table == "records":
         raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
-    return _read_parquet_files(files, table)
+    return files
+
+
+def _filtered(records: pd.DataFrame, weights: str | None, where: str | None) -> pd.DataFrame:
+    check_weights(weights, set(records["weights"].unique()))
+    if weights is not None:
+        records = records[records["weights"] == weights].reset_index(drop=True)
+    return records if where is None else records[rows_where(records, where)].reset_index(drop=True)
+
+
+def _validated(evals: pd.DataFrame) -> pd.DataFrame:
+    if len(evals):
+        validate(evals, "evals")
+    return evals
 
 
 def _evals_beside(path: Path) -> Path | pd.DataFrame:
@@ -161,26 +195,28 @@ def _table_files(path: Path, table: str) -> list[Path]:
     return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
 
 
-def _read_parquet_files(files: list[Path], table: str) -> pd.DataFrame:
-    tables = [arrow for file in files if (arrow := _read_parquet(file)) is not None]
-    if not tables:
-        if files and table == "records":
-            raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
-        return arrow_schema(table).empty_table().to_pandas()
-    # By name and with promoted types: a column that only some runs have is kept, null elsewhere.
-    try:
-        return pa.concat_tables(tables, promote_options="permissive").to_pandas()
-    except pa.ArrowException as error:
-        raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
+def _read_parquet_files(files: list[Path], table: str, run_ids: pd.Series | None) -> pd.DataFrame:
+    tables = [arrow for file in files if (arrow := _read_parquet(file, run_ids)) is not None]
+    if files and not tables and table == "records":
+        raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
+    return join_tables(tables, table)
 
 
-def _read_parquet(file: Path) -> pa.Table | None:
+def _read_parquet(file: Path, run_ids: pd.Series | None) -> pa.Table | None:
     try:
-        return pq.ParquetFile(file).read()
+        with pq.ParquetFile(file) as parquet:
+            if run_ids is None or "run_id" not in parquet.schema_arrow.names:
+                return parquet.read()
+            return pa.Table.from_batches(map(_rows_of_runs(run_ids), parquet.iter_batches()), parquet.schema_arrow)
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        warnings.warn(f"skipped damaged parquet file {file}: {reason}", stacklevel=2)
+        warn_of_damage(file, error)
         return None
+
+
+def _rows_of_runs(run_ids: pd.Series) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    wanted = pa.array(run_ids.astype(str), type=pa.string())
+    # pyarrow makes the functions of `compute` at run time.
+    return lambda batch: batch.filter(pc.is_in(batch["run_id"].cast(pa.string()), wanted))  # pyright: ignore
 
 
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
@@ -192,7 +228,9 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
     finetune = finetune.assign(column=finetune["task"] + "_finetune_error")
     chosen = pd.concat([fewshot, finetune])
     wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
-    return records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
+    wide = records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
+    wide.attrs.update(records.attrs)
+    return wide
 
 
 # Writing ------------------------------------------------------------------------------------------------------
@@ -201,84 +239,27 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
 def _to_arrow(frame: pd.DataFrame, table: str) -> pa.Table:
     arrays: dict[str, Any] = {}
     for column in TABLES[table].values():
-        values = frame[column.name] if column.name in frame else [None] * len(frame)
-        arrays[column.name] = pa.array(_python_values(values, column), type=column.arrow_type)
+        missing = column.name not in frame
+        arrays[column.name] = pa.nulls(len(frame), column.arrow_type) if missing else _array(frame[column.name], column)
     if table == "records" and "schema_version" not in frame:
-        arrays["schema_version"] = pa.array([SCHEMA_VERSION] * len(frame), type=pa.int64())
+        arrays["schema_version"] = pa.array(np.full(len(frame), SCHEMA_VERSION), type=pa.int64())
     extra = [name for name in frame.columns if name not in arrays]
     arrays |= {name: pa.array(frame[name], from_pandas=True) for name in extra}
     return pa.table(arrays)
 
 
-def _python_values(values: Any, column: Column) -> list[Any]:
+def _array(values: pd.Series, column: Column) -> pa.Array:
+    """As the column's type: at once where the values have it already, else value by value."""
+    if _is_of_kind(values, column.kind):
+        return pa.array(values.to_numpy(), type=column.arrow_type, from_pandas=True)
+    if column.kind == "count" and values.dtype == np.float64 and not (values.abs() >= 2**53).any():
+        whole = values.fillna(0).to_numpy().astype(np.int64)
+        return pa.array(whole, type=column.arrow_type, mask=values.isna().to_numpy())
     convert = {"text": str, "count": int, "flag": bool}.get(column.kind, float)
-    return [None if pd.isna(value) else convert(value) for value in values]
+    return pa.array([None if pd.isna(value) else convert(value) for value in values], type=column.arrow_type)
 
 
-# Checking -----------------------------------------------------------------------------------------------------
-
-
-def _validate(frame: pd.DataFrame, table: str) -> None:
-    faults = [f"column {name} is missing" for name in _REQUIRED[table] if name not in frame]
-    for name, column in TABLES[table].items():
-        if name in frame:
-            faults += _column_faults(frame, column, required=name in _REQUIRED[table])
-    if not faults and table == "records":
-        faults += _repeated_keys(frame)
-    if faults:
-        raise ValueError(f"bad {table}: " + "\n".join(faults))
-
-
-def _column_faults(frame: pd.DataFrame, column: Column, required: bool) -> list[str]:
-    values = frame[column.name]
-    missing = values.isna().to_numpy()
-    faults = []
-    if required:
-        faults += _fault(column.name, "must not be null", values, missing & _must_have_value(frame, column))
-    if column.kind == "flag":
-        return faults + _fault(
-            column.name, "must be true or false", values, ~missing & ~values.isin([True, False]).to_numpy()
-        )
-    if column.kind == "text":
-        return faults
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    unreadable = np.isnan(numbers) & ~missing
-    faults += _fault(column.name, "must be a number", values, unreadable)
-    return faults + [
-        f for rule, bad in _range_rules(numbers, column.kind) for f in _fault(column.name, rule, values, bad)
-    ]
-
-
-def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
-    """A run that failed or diverged has a row and may have no error."""
-    if column.name in KEY or "status" not in frame:
-        return np.ones(len(frame), dtype=bool)
-    return frame["status"].isin(["ok"]).to_numpy() | frame["status"].isna().to_numpy()
-
-
-def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:
-    infinite = ("must be finite", np.isinf(numbers))
-    if kind == "fraction":
-        rule = "must lie in [0, 1] (is this percent? divide by 100)"
-        return [infinite, (rule, np.isfinite(numbers) & ((numbers < 0) | (numbers > 1)))]
-    if kind == "number":
-        return [infinite]
-    negative = ("must not be negative", np.isfinite(numbers) & (numbers < 0))
-    if kind == "amount":
-        return [infinite, negative]
-    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (numbers % 1 != 0))]
-
-
-def _repeated_keys(frame: pd.DataFrame) -> list[str]:
-    repeated = frame.duplicated(list(KEY), keep="first").to_numpy()
-    keys = frame[list(KEY)].astype(str).agg(" / ".join, axis=1)
-    return _fault(", ".join(KEY), "must not repeat", keys, repeated)
-
-
-def _fault(name: str, rule: str, values: pd.Series, bad: np.ndarray) -> list[str]:
-    rows = np.flatnonzero(bad)
-    if rows.size == 0:
-        return []
-    named = ", ".join(f"{row}: {values.iloc[row]}" for row in rows[:_NAMED_ROWS])
-    more = f" and {rows.size - _NAMED_ROWS} more" if rows.size > _NAMED_ROWS else ""
-    return [f"{name} {rule}; row{'s' if rows.size > 1 else ''} {named}{more}"]
+def _is_of_kind(values: pd.Series, kind: str) -> bool:
+    if kind == "text":
+        return pd.api.types.infer_dtype(values, skipna=True) == "string"
+    return values.dtype == {"count": np.int64, "flag": np.bool_}.get(kind, np.float64)

@@ -10,11 +10,12 @@ from .solver import Problem, Solution, polish, scan
 __all__ = ["Minimum", "minimise"]
 
 _HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best start counted less
-# Steps of every start, and how many of the best go on.
-_HEATS = ((12, 16), (20, 5))
+# Steps of every start, how many of the best go on, and as what share of the starts at least.
+_HEATS = ((12, 16, 1 / 3), (20, 5, 1 / 12))
+_HELD_ITERATIONS = 6
 _FINAL_ITERATIONS = 60  # after which only the best goes on
 _SAME_END = 1e-7  # relative difference of objectives below which two starts have come to the same end
-_NUM_EXTENDED = 3  # solutions of a law with one part less that are given one more part
+_NUM_EXTENDED = 5  # solutions of a law with one part less that are given one more part
 _EQUALLY_GOOD = 1e-9  # relative difference of two objectives that rounding and the last digits can make
 _DIFFERENT = 1e-3  # relative difference of two laws over the points and ten times as far
 _FURTHER = np.array([1.0, 3.0, 10.0])
@@ -36,8 +37,9 @@ def minimise(problem: Problem) -> Minimum:
     Raises:
         FitError: no start leads to a minimum.
     """
-    starts = all_starts = find_starts(problem)
-    for num_iterations, num_kept in _HEATS:
+    starts = all_starts = _with_some_held(problem, find_starts(problem))
+    for num_iterations, fewest, share in _HEATS:
+        num_kept = max(fewest, round(share * len(all_starts)))
         if len(starts) > num_kept:
             heat = polish(problem.repeated(len(starts)), starts, max_iterations=num_iterations)
             starts = heat.theta[_different_best(heat.value, num_kept)]
@@ -51,7 +53,20 @@ def minimise(problem: Problem) -> Minimum:
     theta, value = solution.theta[best], float(solution.value[best])
     if not (solution.converged[best] or (solution.near[best] and problem.criterion.delta is None)):
         theta, value = _simplex(problem, theta)
-    return Minimum(theta, value, _equally_good(problem, solution, theta, value))
+    others = _equally_good(problem, solution, theta, value)
+    canonical = problem.law.canonical
+    return Minimum(theta if canonical is None else canonical(theta), value, others)
+
+
+def _with_some_held(problem: Problem, starts: np.ndarray) -> np.ndarray:
+    """The starts after a few steps in which some parameters stay."""
+    held = np.array([name in problem.law.held_first for name in problem.law.params])
+    if not held.any():
+        return starts
+    starts = np.clip(starts, problem.lower, problem.upper)
+    lower, upper = np.where(held, starts, problem.lower), np.where(held, starts, problem.upper)
+    held_problem = replace(problem.repeated(len(starts)), lower=lower, upper=upper)
+    return polish(held_problem, starts, max_iterations=_HELD_ITERATIONS).theta
 
 
 def _different_best(value: np.ndarray, num: int) -> np.ndarray:
@@ -86,7 +101,7 @@ def _simpler_solutions(problem: Problem, params: tuple[str, ...]) -> np.ndarray:
     simpler = replace(problem, law=law, lower=problem.lower[kept], upper=problem.upper[kept])
     starts = find_starts(simpler)
     solution = polish(simpler.repeated(len(starts)), starts)
-    return solution.theta[np.argsort(solution.value)[:_NUM_EXTENDED]]
+    return solution.theta[_different_best(solution.value, _NUM_EXTENDED)[:-1]]
 
 
 def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value: float) -> np.ndarray:

@@ -6,8 +6,6 @@ from .base import Law, columns, exponents_over
 
 __all__ = ["additive"]
 
-_EVERY = 3  # of the scanned exponents, in each of two directions
-
 
 def _powers(theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     log_n, log_d = np.log(x[:, 0]), np.log(x[:, 1])
@@ -40,8 +38,7 @@ def _in_units(theta: np.ndarray, x_unit: np.ndarray, y_unit: float) -> np.ndarra
 
 
 def _grid(x: np.ndarray) -> np.ndarray:
-    exponents = exponents_over(np.log(x).T)[:, ::_EVERY]
-    return np.stack(np.meshgrid(*exponents, indexing="ij"), axis=-1)
+    return np.stack(np.meshgrid(*exponents_over(np.log(x).T), indexing="ij"), axis=-1)
 
 
 def _basis(nonlinear: np.ndarray, x: np.ndarray) -> np.ndarray:

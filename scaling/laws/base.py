@@ -50,8 +50,10 @@ class Law:
         in_log: parameters that the search moves by factors (positions, widths), never to 0.
         num_starts: local minima of the scan that are polished.
         cells: axes of the grid of which every combination gives a start; without them the local minima of the grid do.
+        held_first: parameters that keep their start until the others have come near it.
         link: the scale on which a straight line is straight; None for a law of positive values.
         simpler, extend: for a law with several parts, the law with one less, and starts made of its params.
+        canonical: of parameters (num_params,) that give the same law with its parts in another order, the one to show.
         maker: a function and its arguments that make the law again, where its name does not say all.
     """
 
@@ -78,9 +80,11 @@ class Law:
     in_log: tuple[str, ...] = ()
     num_starts: int = 3
     cells: tuple[int, ...] = ()
+    held_first: tuple[str, ...] = ()
     link: Link | None = None
     simpler: "Law | None" = None
     extend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    canonical: Callable[[np.ndarray], np.ndarray] | None = None
     maker: tuple[Callable[..., "Law"], tuple[Any, ...]] | None = None
 
     @property

@@ -11,6 +11,7 @@ __all__ = ["broken_power"]
 
 _SLOPES = np.concatenate([[0.0], np.geomspace(0.2, 24.0, 13)])  # before a break, in 1 / (range of log x)
 _CHANGES = np.geomspace(0.2, 24.0, 11)  # of the slope at a break
+_NEW_CHANGES = (-30.0, -6.0, -1.0, 1.0, 6.0, 30.0)  # at a further break
 _POSITIONS = np.linspace(0.05, 0.95, 9)  # of a break, in ranges of log x
 _WIDTHS = np.array([0.02, 0.08, 0.3])  # of a break, in ranges of log x
 _LOG_X = np.linspace(-140.0, 140.0, 1401)  # where the inverse looks for a crossing, around the breaks
@@ -64,8 +65,7 @@ def broken_power(num_breaks: int) -> Law:
         before, change, sign, place, width = np.meshgrid(
             _SLOPES / spread, _CHANGES / spread, np.array([1.0, -1.0]), places, widths, indexing="ij"
         )
-        # A law may become flat, not rise.
-        return np.stack([before, place, np.maximum(sign * change, -before), width], axis=-1)
+        return np.stack([before, place, sign * change, width], axis=-1)
 
     def basis(nonlinear: np.ndarray, x: np.ndarray) -> np.ndarray:
         one, none = np.ones(len(nonlinear)), np.zeros(len(nonlinear))
@@ -74,9 +74,13 @@ def broken_power(num_breaks: int) -> Law:
 
     def extend(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
         low, spread = np.min(np.log(x)), np.ptp(np.log(x))
-        new = [(np.exp(low + p * spread), s / spread, 0.05 * spread) for p in _POSITIONS for s in (-1.0, 1.0)]
+        new = [(np.exp(low + p * spread), s / spread, 0.05 * spread) for p in _POSITIONS for s in _NEW_CHANGES]
         pairs = [np.concatenate([t, part]) for t in theta for part in new]
         return np.array(pairs)
+
+    def canonical(theta: np.ndarray) -> np.ndarray:
+        order = np.argsort(theta[place])
+        return np.concatenate([theta[:3], theta[3:].reshape(num_breaks, 3)[order].ravel()])
 
     return Law(
         "broken_power" if num_breaks == 1 else f"broken_power_{num_breaks}",
@@ -90,9 +94,10 @@ def broken_power(num_breaks: int) -> Law:
         offset="c",
         in_log=tuple(name for name in names if name[0] != "b"),
         num_starts=54,
-        cells=(2, 3, 4),
+        cells=(2, 3, 4), held_first=tuple(name for name in names if name[0] != "b"),
         simpler=broken_power(num_breaks - 1) if num_breaks > 1 else None,
         extend=extend if num_breaks > 1 else None,
+        canonical=canonical,
     )  # fmt: skip
 
 

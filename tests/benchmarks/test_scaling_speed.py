@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from scaling import bootstrap_fit, convex_hull, fit_frontier, fit_law, pareto_frontier
+from scaling import bootstrap_fit, convex_hull, fit_frontier, fit_law, pareto_frontier, read_records, write_records
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(1e18, 1e21, 20)
@@ -38,10 +40,41 @@ def test_frontier_of_200_runs_with_2000_draws(benchmark, selection):
     benchmark(fit_frontier, RUNS_X, RUNS_Y, selection=selection, num_draws=2000)
 
 
-@pytest.mark.parametrize("function", [pareto_frontier, convex_hull], ids=["pareto", "hull"])
-def test_selection_of_a_million_points(benchmark, function):
-    x, y = np.random.default_rng(1).standard_normal((2, 1_000_000))
-    benchmark(function, x, y)
+SELECTIONS = {
+    "pareto": pareto_frontier,
+    "upper hull": convex_hull,
+    "lower hull": partial(convex_hull, side="lower"),
+    "near the upper hull": partial(convex_hull, tolerance=0.1),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_selection_of_ten_million_points(benchmark, name):
+    """Of one million where it is not measured."""
+    num_points = 1_000_000 if benchmark.disabled else 10_000_000
+    benchmark(SELECTIONS[name], *np.random.default_rng(1).standard_normal((2, num_points)))
+
+
+@pytest.fixture
+def many_records(benchmark):
+    """A million records, or ten thousand where it is not measured."""
+    n, rng = 10_000 if benchmark.disabled else 1_000_000, np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "run_id": [f"r{i}" for i in range(n)], "step": 100, "weights": "last", "model_family": "vit",
+            "compute_flops": 10 ** rng.uniform(15, 24, n), "upstream_error": rng.random(n), "status": "ok",
+        }
+    )  # fmt: skip
+
+
+def test_a_million_records_are_written(benchmark, many_records, tmp_path):
+    benchmark(write_records, many_records, tmp_path / "records.parquet")
+
+
+@pytest.mark.parametrize("selection", ["all", "pareto"])
+def test_a_million_records_are_read(benchmark, many_records, tmp_path, selection):
+    write_records(many_records, tmp_path / "records.parquet")
+    benchmark(read_records, tmp_path / "records.parquet", selection=selection)
 
 
 def test_import(benchmark):

@@ -188,6 +188,31 @@ def test_whole_numbers_stay_whole(tmp_path):
     assert pq.read_schema(tmp_path / "records.parquet").field("num_params").type == pa.int64()
 
 
+def test_values_of_other_types_are_converted_one_by_one(tmp_path):
+    """The same as columns that have their type already."""
+    frame = records(3, cooled_down=[True, None, False], depth=[2.0, np.nan, 3.0], width=pd.array([1, None, 3], "Int64"))
+    odd = frame.astype(object).assign(
+        run_id=["r0", "r1", "r2"], seed=["1", None, 2**53], recipe=[1, None, "a"], lr="0.5"
+    )
+    plain = frame.assign(seed=pd.array([1, None, 2**53], "Int64"), recipe=["1", None, "a"], lr=0.5)
+    for name, rows in (("odd", odd), ("plain", plain)):
+        write_records(rows, tmp_path / f"{name}.parquet")
+    assert pq.read_table(tmp_path / "odd.parquet").equals(pq.read_table(tmp_path / "plain.parquet"))
+    back = pq.read_table(tmp_path / "plain.parquet").to_pydict()
+    assert (back["cooled_down"], back["depth"]) == ([True, None, False], [2, None, 3])
+    assert (back["seed"], back["recipe"], back["lr"]) == ([1, None, 2**53], ["1", None, "a"], [0.5] * 3)
+
+
+def test_a_count_too_large_for_a_float_stays_whole(tmp_path):
+    write_records(records(2, num_params=[2.0**60, np.nan]), tmp_path / "records.parquet")
+    assert pq.read_table(tmp_path / "records.parquet")["num_params"].to_pylist() == [2**60, None]
+
+
+def test_only_some_of_many_repeated_keys_are_spelled_out():
+    with pytest.raises(ValueError, match=r"must not repeat; rows 1: same / 100 / last, .* and 19 more$"):
+        validate_records(records(30, run_id="same"))
+
+
 def test_evals_are_checked_when_they_are_read(tmp_path):
     write_records(records(1), tmp_path / "records.parquet")
     pd.DataFrame([evals(error=40.0)]).to_parquet(tmp_path / "evals.parquet")

@@ -1,0 +1,90 @@
+"""The rules of the three tables, and the words for the rows that break them."""
+
+import numpy as np
+import pandas as pd
+
+from .schema import KEY, TABLES, Column
+
+__all__ = ["REQUIRED", "as_numbers", "column_faults", "validate"]
+
+REQUIRED = {
+    "records": (*KEY, "upstream_error"),
+    "evals": (*KEY, "task", "method", "error"),
+    "measurements": (*KEY, "name", "value"),
+}
+_NAMED_ROWS = 10  # bad rows spelled out for a column before "and n more"
+
+
+def validate(frame: pd.DataFrame, table: str) -> None:
+    """One error that names every bad column and row of a table, or nothing."""
+    faults = [f"column {name} is missing" for name in REQUIRED[table] if name not in frame]
+    for name, column in TABLES[table].items():
+        if name in frame:
+            faults += column_faults(frame, column, required=name in REQUIRED[table])
+    if not faults and table == "records":
+        faults += _repeated_keys(frame)
+    if faults:
+        raise ValueError(f"bad {table}: " + "\n".join(faults))
+
+
+def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row: int = 0) -> list[str]:
+    """What is wrong in a column, a line a rule; the rows are counted from `first_row`."""
+
+    def fault(rule: str, bad: np.ndarray) -> list[str]:
+        return _fault(column.name, rule, values, bad, first_row)
+
+    values = frame[column.name]
+    missing = values.isna().to_numpy()
+    faults = []
+    if required:
+        faults += fault("must not be null", missing & _must_have_value(frame, column))
+    if column.kind == "flag":
+        return faults + fault("must be true or false", ~missing & ~values.isin([True, False]).to_numpy())
+    if column.kind == "text":
+        return faults
+    numbers = as_numbers(values)
+    faults += fault("must be a number", np.isnan(numbers) & ~missing)
+    return faults + [line for rule, bad in _range_rules(numbers, column.kind) for line in fault(rule, bad)]
+
+
+def as_numbers(values: pd.Series) -> np.ndarray:
+    """float64, NaN where there is no number."""
+    return pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+
+
+def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
+    """A run that failed or diverged has a row and may have no error."""
+    if column.name in KEY or "status" not in frame:
+        return np.ones(len(frame), dtype=bool)
+    return frame["status"].isin(["ok"]).to_numpy() | frame["status"].isna().to_numpy()
+
+
+def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:
+    infinite = ("must be finite", np.isinf(numbers))
+    if kind == "fraction":
+        rule = "must lie in [0, 1] (is this percent? divide by 100)"
+        return [infinite, (rule, np.isfinite(numbers) & ((numbers < 0) | (numbers > 1)))]
+    if kind == "number":
+        return [infinite]
+    negative = ("must not be negative", np.isfinite(numbers) & (numbers < 0))
+    if kind == "amount":
+        return [infinite, negative]
+    return [infinite, negative, ("must be whole", np.isfinite(numbers) & (np.floor(numbers) != numbers))]
+
+
+def _repeated_keys(frame: pd.DataFrame) -> list[str]:
+    repeated = frame.duplicated(list(KEY), keep="first").to_numpy()
+    named = np.flatnonzero(repeated)[:_NAMED_ROWS]
+    keys = pd.Series("", index=range(len(frame)), dtype=object)
+    for row in named:  # only these are spelled out
+        keys[row] = " / ".join(frame.iloc[[row]][list(KEY)].astype(str).iloc[0])
+    return _fault(", ".join(KEY), "must not repeat", keys, repeated)
+
+
+def _fault(name: str, rule: str, values: pd.Series, bad: np.ndarray, first_row: int = 0) -> list[str]:
+    rows = np.flatnonzero(bad)
+    if rows.size == 0:
+        return []
+    named = ", ".join(f"{first_row + row}: {values.iloc[row]}" for row in rows[:_NAMED_ROWS])
+    more = f" and {rows.size - _NAMED_ROWS} more" if rows.size > _NAMED_ROWS else ""
+    return [f"{name} {rule}; row{'s' if rows.size > 1 else ''} {named}{more}"]
