@@ -81,7 +81,7 @@ def describe(truth: DrawnTruth) -> str:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_is_recovered_or_said_not_to_be_told(name):
-    _, failures, _ = study(name, 12, seed=0)
+    _, failures, _ = study(name, 4 if name in ("sigmoidal_power", "broken_power") else 15, seed=0)  # .1 s a fit
     assert not failures
 
 

@@ -67,6 +67,7 @@ TRUTHS = (
         np.geomspace(1e-1, 1e20, 60),
         "Caballero 2022, Fig 1: it rises after its second break",
     ),
+    Truth("broken_power_2", (1, 0.1, 0.05, 10, 0.3, 0.3, 1e3, 0.4, 0.3), np.geomspace(1e-2, 1e6, 40), "falls twice"),
     Truth("transfer", (0.7957, 3.23, 0.1233), ERRORS, "Abnar 2021, Fig 1, digitised, imagenet"),
     Truth("transfer", (0.5731, 3.789, 0.1), ERRORS, "Abnar 2021, Fig 1, digitised, cifar100"),
     Truth("log_linear", (0.6, -0.05), ACCURACIES, "an exponent of .6, the mean of Abnar 2021's ImageNet-21k"),
