@@ -19,7 +19,7 @@ from .profile import profile_interval
 from .transfer import TransferFit, fit_transfer
 
 if TYPE_CHECKING:
-    from . import plots
+    from . import plots, published
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "pareto_frontier",
     "plots",
     "profile_interval",
+    "published",
     "read_evals",
     "read_measurements",
     "read_records",
@@ -49,8 +50,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name == "plots":
-        return import_module(".plots", __name__)
+    if name in ("plots", "published"):
+        return import_module(f".{name}", __name__)
     if name in __all__:
         return getattr(import_module(".records", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -54,7 +54,8 @@ class Fit:
     @cached_property
     def params(self) -> dict[str, float]:
         """Parameters in the user's units, at full precision."""
-        values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
+        with np.errstate(over="ignore"):  # an amplitude at x = 1 may lie beyond a double's range
+            values = self.law.in_units(self.theta, self.x_unit, self.y_unit)
         return {name: float(value) for name, value in zip(self.law.params, values, strict=True)}
 
     @cached_property
@@ -145,7 +146,8 @@ class Fit:
     def _units_jacobian(self) -> np.ndarray:
         """d (params in the user's units) / d theta by complex step, shape (num_params, num_params)."""
         steps = self.theta + 1j * _COMPLEX_STEP * np.eye(self.theta.size)
-        return np.imag(self.law.in_units(steps, self.x_unit, self.y_unit)).T / _COMPLEX_STEP
+        with np.errstate(all="ignore"):
+            return np.imag(self.law.in_units(steps, self.x_unit, self.y_unit)).T / _COMPLEX_STEP
 
     @property
     def standard_errors(self) -> dict[str, float]:

@@ -23,7 +23,8 @@ def find_warnings(fit: Fit, fixed: Mapping[str, float], others: np.ndarray) -> l
         text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
         found.append(FitWarning("ridge", text))
     if len(others):
-        theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
+        with np.errstate(over="ignore"):
+            theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
         text = ", ".join(f"{name} = {value:.4g}" for name, value in zip(fit.law.params, theirs, strict=True))
         found.append(FitWarning("repeated_optimum", f"another optimum fits as well and predicts differently: {text}"))
     return found

@@ -107,10 +107,12 @@ def _simpler_solutions(problem: Problem, params: tuple[str, ...]) -> np.ndarray:
 def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value: float) -> np.ndarray:
     floor = 1e-28 * float(problem.total_weight[0])
     same = solution.converged & (solution.value <= value * (1 + _EQUALLY_GOOD) + floor)
-    points = problem.x[np.argsort(problem.x if problem.x.ndim == 1 else problem.x[:, 0])]
-    away = np.concatenate([points, points[-1:] * _FURTHER.reshape(-1, *[1] * (points.ndim - 1))])
-    ours, theirs = problem.law.value(theta, away), problem.law.value(solution.theta[same], away)
-    differ = np.max(np.abs(theirs - ours) / np.abs(ours), axis=-1, initial=0.0) > _DIFFERENT
+    away = problem.x
+    if problem.law.link is None:  # an accuracy ends at 1
+        away = np.concatenate([away, np.max(away, axis=0) * _FURTHER.reshape(-1, *[1] * (away.ndim - 1))])
+    with np.errstate(all="ignore"):
+        ours, theirs = problem.law.value(theta, away), problem.law.value(solution.theta[same], away)
+        differ = np.max(np.abs(theirs - ours) / np.abs(ours), axis=-1, initial=0.0) > _DIFFERENT
     return solution.theta[same][differ]
 
 

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from scaling import OBJECTIVES, FitError, FitWarning, fit_law
+from scaling import OBJECTIVES, Fit, FitError, FitWarning, fit_law
 
 C = np.geomspace(1e18, 1e21, 8)
 E = 0.5 * (C / 1e18) ** -0.25 + 0.1
 TRUTH_AT_10X = 0.5 * 1e4**-0.25 + 0.1
 WITHOUT_COUNTS = [name for name in OBJECTIVES if name != "binomial"]
+C_BELOW = {"c": (0, 0.2)}
 FREE = {"c": (-np.inf, np.inf)}
 
 # Two public reports of "optimal parameters not found", with the optimum of least squares.
@@ -387,3 +388,50 @@ def test_interval_of_a_parameter():
 
 def test_a_result_prints_itself():
     assert repr(fit_law("saturating_power", C, noisy(2))).startswith("saturating_power: a x^-b + c")
+
+
+def test_to_dict_and_back_is_the_same_fit():
+    import json
+
+    fit = fit_law(
+        "double_saturating_power", C, noisy(12), objective="log_huber", y_std=0.01 * E, bounds={"c": (0, 0.2)}
+    )
+    twin = Fit.from_dict(json.loads(json.dumps(fit.to_dict())))
+    assert twin.params == fit.params
+    assert twin.bounds == fit.bounds
+    assert twin.standard_errors == pytest.approx(fit.standard_errors, nan_ok=True)
+    assert twin.predict([1e21], level=0.9).high.tolist() == fit.predict([1e21], level=0.9).high.tolist()
+    assert twin.summary() == fit.summary()
+
+
+def test_a_dictionary_that_is_no_fit_or_whose_points_were_changed():
+    values = fit_law("power", C, noisy(1)).to_dict()
+    values["points"]["y"][2] += 1e-9
+    with pytest.raises(ValueError, match="not those of its data_sha256"):
+        Fit.from_dict(values)
+    with pytest.raises(ValueError, match=r"it lacks \['points', 'scaled'\]"):
+        Fit.from_dict({name: values[name] for name in values if name not in ("points", "scaled")})
+
+
+def test_a_prediction_more_than_a_decade_away_is_warned_of():
+    fit = fit_law("saturating_power", C, noisy(1))
+    fit.predict(10 * C[-1])
+    fit.predict(C[0] / 10)
+    with pytest.warns(FitWarning, match=r"x lies 1\.04 decades beyond") as caught:
+        fit.predict(11 * C[-1])
+    assert caught[0].message.kind == "extrapolation"
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_bands_of_fractions_stay_in_0_and_1():
+    fit = fit_law("saturating_power", C, noisy(3, 0.2), objective="least_squares")
+    band = fit.predict(np.geomspace(1e14, 1e26, 30), level=0.999)
+    assert np.all((band.low >= 0) & (band.high <= np.maximum(1, band.median)))
+
+
+def test_the_summary_has_the_reporting_checklist():
+    text = fit_law("saturating_power", C, noisy(1), objective="log_huber").summary()
+    for part in ("delta 0.001", "objective (sum)", "3 free of 3 parameters", "x from 1e+18 to 1e+21", "bounds a in"):
+        assert part in text
+    for part in ("starts: a scan", "data sha256", "weights equal", "not known to a fit"):
+        assert part in text
