@@ -120,13 +120,13 @@ class Solution:
     near: np.ndarray
 
 
+@np.errstate(all="ignore")  # where a power over- or underflows there is no start
 def scan(problem: Problem, num_starts: int, grid: np.ndarray | None = None) -> np.ndarray:
     """Starts for `polish`: the best local minima along a grid, shape (batch, at most num_starts, num_params).
 
     The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
     """
-    with np.errstate(all="ignore"):  # where a power over- or underflows there is no start
-        theta, squares = best_linear(problem, grid)
+    theta, squares = best_linear(problem, grid)
     squares = np.where(np.isfinite(squares) & np.all(np.isfinite(theta), axis=-1), squares, np.inf)
     if num_starts == 1:
         keys = squares.reshape(len(squares), -1)
@@ -156,6 +156,7 @@ def _is_local_minimum(squares: np.ndarray) -> np.ndarray:
     return found
 
 
+@np.errstate(all="ignore")  # a trial step may overflow: then it is refused
 def polish(
     problem: Problem,
     theta: np.ndarray,
@@ -235,11 +236,10 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
 
 def _linearised(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residuals (batch, n) and their Jacobian (batch, n, p) in the coordinates of the search, 0 where not counted."""
-    with np.errstate(all="ignore"):
-        fitted = problem.law.value(theta, problem.x)
-        residuals = problem.criterion.residual(fitted, problem.y, problem.residual_scale)
-        slope = problem.criterion.residual_slope(fitted, problem.residual_scale)
-        jacobian = problem.law.jacobian(theta, problem.x) * slope[..., None]
+    fitted = problem.law.value(theta, problem.x)
+    residuals = problem.criterion.residual(fitted, problem.y, problem.residual_scale)
+    slope = problem.criterion.residual_slope(fitted, problem.residual_scale)
+    jacobian = problem.law.jacobian(theta, problem.x) * slope[..., None]
     if problem.in_log.any():
         jacobian = jacobian * np.where(problem.in_log, theta, 1.0)[:, None, :]
     if not np.all(problem.weights > 0):
