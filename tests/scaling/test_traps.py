@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
-from scaling import FitError, FitWarning, bootstrap_fit, convex_hull, fit_frontier, fit_law, pareto_frontier
+from scaling import OBJECTIVES, FitError, FitWarning, bootstrap_fit, convex_hull, fit_frontier, fit_law, pareto_frontier
 from scaling.laws import LAWS
+from scaling.profile import profile_interval
 from scaling.selection import select
 
 C = np.geomspace(1e18, 1e21, 8)
@@ -205,6 +206,9 @@ def test_trap_10_a_parameter_at_its_bound_is_named(objective):
     assert [errors["a"], errors["b"]] == pytest.approx([known.standard_errors[k] for k in ("a", "b")], rel=1e-9)
     with pytest.raises(FitError, match=r"c has no standard error .*c sits at its bound"):
         fit.interval("c")
+    low, high = profile_interval(fit, "c")  # one-sided
+    assert low == 0.0
+    assert 0.0 < high < 0.1
 
 
 def test_trap_10_a_users_bound_is_named_too():
@@ -258,6 +262,54 @@ def test_trap_12_fewer_distinct_x_than_parameters(distinct):
             fit_law("saturating_power", x, y)
     else:
         assert "not_identified" in {w.kind for w in fit_law("saturating_power", x, y).warnings}
+
+
+def garbage(law, rng):
+    """Points that no law describes: noise, a rise, hardly any scatter, steps, one spike, over any range of x."""
+    n = int(rng.integers(len(law.params), 20))
+    accuracies = law.link is not None or law.name == "transfer"
+    wide = 10 ** rng.uniform(-20, 25) * 10 ** rng.uniform(0, rng.choice([0.01, 1, 4, 20]), n)
+    x = rng.uniform(0.01, 0.99, n) if accuracies else wide
+    if law.num_inputs == 2:
+        x = np.column_stack([x, 10 ** rng.uniform(5, 12, n)])
+    half, middle = np.arange(n) < n // 2, np.arange(n) == n // 2
+    choices = [
+        rng.uniform(0.01, 0.99, n), np.sort(rng.uniform(0.01, 0.99, n)), 0.5 + 1e-12 * rng.standard_normal(n),
+        0.3 * np.exp(0.01 * rng.standard_normal(n)), np.where(half, 0.9, 0.1), np.where(middle, 0.9, 0.1),
+        1e-6 * rng.uniform(0.1, 10, n),
+    ]  # fmt: skip
+    return x, choices[rng.integers(len(choices))]
+
+
+COSTLY = ("sigmoidal_power", "broken_power", "double_saturating_power")
+
+
+@QUIET
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [
+        pytest.param(name, rule, marks=pytest.mark.slow if name in COSTLY and rule != "log_least_squares" else ())
+        for name in LAWS
+        for rule in (OBJECTIVES if LAWS[name].link is None else ("least_squares", "huber"))
+    ],
+)
+def test_trap_12_no_data_make_a_fit_fail_otherwise(name, objective):
+    """A finite result, a warning that the points do not tell it, or a FitError: no warning of numpy, no other error."""
+    law, rng = LAWS[name], np.random.default_rng(12)
+    options = {"num_eval": 1000} if objective == "binomial" else {}
+    for _ in range(2 if name in COSTLY else 4):
+        x, y = garbage(law, rng)
+        try:
+            fit = fit_law(law, x, y, objective=objective, **options)
+        except FitError:
+            continue
+        values = np.array(list(fit.params.values()))
+        kinds = {warning.kind for warning in fit.warnings}
+        assert not np.any(np.isnan(values))
+        # An amplitude at x = 1, far from the data, may lie beyond a double: the points then span next to nothing.
+        assert np.all(np.isfinite(values)) or kinds & {"not_identified", "few_points", "under_one_decade"}
+        assert np.all(np.isfinite(fit.predict(x)))
+        assert law.formula in fit.summary()
 
 
 def test_trap_13_amplitude_is_reported_at_the_middle_of_the_data():
@@ -429,6 +481,7 @@ def test_trap_24_draws_and_intervals_keep_the_bounds_of_parameters():
     assert np.all(boot.params["c"] >= 0)
     assert boot.interval("c")[0] >= 0
     assert "c" in fit.at_bound or fit.interval("c", level=0.999)[0] >= 0
+    assert profile_interval(fit, "c", level=0.999)[0] >= 0
 
 
 # E. Extrapolation ---------------------------------------------------------------------------------------------
