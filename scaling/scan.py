@@ -71,14 +71,15 @@ def _bounded_least_squares(
     gram = np.empty((len(weights), num, k, k))
     for place, (i, j) in enumerate(pairs):
         gram[..., i, j] = gram[..., j, i] = moments[:, place]
-    pull = np.einsum("gkn,bn->bgk", basis, weights * y, optimize=True)
-    linear = np.clip(_solve(gram, pull), limits[:, 0], limits[:, 1])
-    for _ in range(_SWEEPS if k > 1 else 0):
+    pull = ((weights * y) @ basis.reshape(num * k, -1).T).reshape(-1, num, k)
+    free = _solve(gram, pull)
+    linear = np.clip(free, limits[:, 0], limits[:, 1])
+    for _ in range(_SWEEPS if k > 1 and np.any(linear != free) else 0):
         for i in range(k):
-            rest = pull[..., i] - np.einsum("bgk,bgk->bg", gram[..., i], linear) + gram[..., i, i] * linear[..., i]
+            rest = pull[..., i] - np.sum(gram[..., i] * linear, axis=-1) + gram[..., i, i] * linear[..., i]
             linear[..., i] = np.clip(rest / gram[..., i, i], *limits[i])
     total = np.sum(weights * y * y, axis=-1)[:, None]
-    fitted = np.einsum("bgk,bgk->bg", linear, np.einsum("bgkl,bgl->bgk", gram, linear) - 2 * pull)
+    fitted = np.sum(linear * ((gram @ linear[..., None])[..., 0] - 2 * pull), axis=-1)
     return linear, total + fitted
 
 

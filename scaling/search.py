@@ -105,6 +105,8 @@ def _simpler_solutions(problem: Problem, params: tuple[str, ...]) -> np.ndarray:
 
 
 def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value: float) -> np.ndarray:
+    if len(solution.theta) == 1:
+        return solution.theta[:0]
     floor = 1e-28 * float(problem.total_weight[0])
     same = solution.converged & (solution.value <= value * (1 + _EQUALLY_GOOD) + floor)
     away = problem.x

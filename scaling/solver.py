@@ -34,6 +34,7 @@ _START_DAMPING = 1e-4
 _MAX_DAMPING = 1e12  # no step, however short, lowers the objective: it is at its minimum to rounding
 _ACCELERATION_STEP = 0.1  # of a step, ahead of which the bend of the residuals is measured
 _MOST_TURN = 0.75  # of a step: beyond it the second order says nothing
+_TINY = float(np.finfo(float).tiny)
 _LONGEST_LOG_STEP = 2.0  # of a parameter that is searched by factors
 _SMALL_BATCH = 32  # up to here each step is solved by orthogonal factors, which keep twice the digits
 
@@ -209,19 +210,19 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
     criterion, weights = problem.criterion, problem.weights
     residuals, jacobian = _linearised(problem, theta)
     reweighted = weights * criterion.slope_over_residual(residuals)
-    gradient = np.einsum("bnp,bn->bp", jacobian, reweighted * residuals)
+    slope = reweighted * residuals
+    gradient = (slope[:, None, :] @ jacobian)[:, 0]
     free = ~(((theta <= problem.lower) & (gradient >= 0)) | ((theta >= problem.upper) & (gradient <= 0)))
     curvature = weights if criterion.delta is None else weights * criterion.curvature(residuals)
     if criterion.delta is not None:
         curvature = curvature + damping[:, None] * reweighted
-    jacobian = jacobian * free[:, None, :]
-    diagonal = np.einsum("bnp,bn,bnp->bp", jacobian, reweighted, jacobian)
-    diagonal = np.where(free, np.maximum(diagonal, np.finfo(float).tiny), 1.0)
+    diagonal = (reweighted[:, None, :] @ jacobian**2)[:, 0]
+    diagonal = np.where(free, np.maximum(diagonal, _TINY), 1.0)
     solve = _by_orthogonal_factors if len(theta) <= _SMALL_BATCH else _by_normal_equations
-    scaled = jacobian / np.sqrt(diagonal)[:, None, :]
     size = 1 / np.sqrt(diagonal)
-    move = solve(scaled, curvature, reweighted * residuals, damping)
-    predicted = -np.einsum("bp,bp->b", move, gradient * free * size) / 2
+    scaled = jacobian * (size * free)[:, None, :]
+    move = solve(scaled, curvature, slope, damping)
+    predicted = -np.sum(move * gradient * size * free, axis=1) / 2
     if len(problem.law.nonlinear) > 1 and criterion.delta is None:
         # Geodesic acceleration (Transtrum and Sethna 2012) along the bend of a narrow valley.
         ahead = problem.residuals(_moved(problem, theta, _ACCELERATION_STEP * move * size))

@@ -7,7 +7,7 @@ from .base import Law, columns, expit, softplus
 __all__ = ["sigmoidal_power"]
 
 _MAX_ITERATIONS = 60
-_HALF_THE_DIGITS = 1e-8  # of a step of Newton's method: the next one has them all
+_FEW_DIGITS = 1e-6  # size of a step of Halley's method, relative to u, after which all digits are right
 _LARGEST_LOGIT = 745.0  # beyond it one plateau is reached to the smallest double
 _TINY = 1e-300
 _LOCATIONS = np.linspace(-0.6, 1.1, 10)  # of the middle of the fall, in ranges of log x from its lower end
@@ -18,19 +18,22 @@ _ALPHAS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0])
 def _solve_logit(log_t: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """u = logit(w) of the w in (0, 1) with log w - alpha log(1 - w) = log_t.
 
-    In u the left side rises with a slope between 1 and alpha and bends one way only, so Newton's method cannot miss
+    In u the left side rises with a slope between 1 and alpha and bends one way only, so Halley's method cannot miss
     the one root. Where alpha is 0 and log_t > 0 the law is cut at w = 1.
     """
     log_t, alpha = np.broadcast_arrays(log_t, alpha)
     with np.errstate(all="ignore"):
         u = np.where(log_t < 0, log_t, np.minimum(log_t / np.maximum(alpha, _TINY), _LARGEST_LOGIT))
         for _ in range(_MAX_ITERATIONS):
-            slope = expit(-u) + alpha * expit(u)
-            step = (u + (alpha - 1) * softplus(u) - log_t) / slope
-            new = np.minimum(u - step, _LARGEST_LOGIT)
-            is_last = not np.any(np.abs(new - u) > _HALF_THE_DIGITS * (1 + np.abs(u)))
-            u = new
-            if is_last:
+            small = np.exp(-np.abs(u))
+            share = 1 / (1 + small)
+            w, rest = np.where(u > 0, share, small * share), np.where(u > 0, small * share, share)
+            height = u + (alpha - 1) * (np.maximum(u, 0.0) + np.log1p(small)) - log_t
+            slope = rest + alpha * w
+            newton = height / slope
+            step = newton / np.maximum(1 - newton * w * rest * (alpha - 1) / (2 * slope), 0.5)
+            u = np.minimum(u - step, _LARGEST_LOGIT)
+            if not np.any(np.abs(step) > _FEW_DIGITS * (1 + np.abs(u))):
                 break
     return u
 
@@ -100,7 +103,7 @@ def _assemble(linear: np.ndarray, nonlinear: np.ndarray) -> np.ndarray:
 sigmoidal_power = Law(
     "sigmoidal_power",
     "(E - c) / (e0 - E)^alpha = a x^-b",
-    "M4 of Alabdulmohsin et al. 2022 (arXiv 2209.06640); solved for E by Newton's method",
+    "M4 of Alabdulmohsin et al. 2022 (arXiv 2209.06640); solved for E by Halley's method",
     ("a", "b", "c", "alpha", "e0"),
     lower=(0.0,) * 5,
     upper=(np.inf,) * 5,

@@ -8,19 +8,52 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling import bootstrap_fit, convex_hull, fit_frontier, fit_law, pareto_frontier, read_records, write_records
+from scaling import (
+    bootstrap_fit,
+    convex_hull,
+    fit_frontier,
+    fit_law,
+    pareto_frontier,
+    profile_interval,
+    read_records,
+    write_records,
+)  # fmt: skip
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(1e18, 1e21, 20)
 Y = (0.5 * (X / 1e18) ** -0.25 + 0.1) * np.exp(0.02 * RNG.standard_normal(20))
 RUNS_X = 10 ** RNG.uniform(18, 22, 200)
 RUNS_Y = (0.5 * (RUNS_X / 1e18) ** -0.25 + 0.1) * np.exp(RNG.exponential(0.1, 200))
+CURVE_X = np.geomspace(1e6, 1e9, 60)
+CURVE_Y = 0.8 * (CURVE_X / 1e6 + 2) ** -0.4 * (1 + (CURVE_X / 3e7) ** 2) ** -0.1 + 0.15
+CURVE_Y = CURVE_Y * np.exp(0.003 * RNG.standard_normal(60))
+PAIRS = 10 ** RNG.uniform([7.5, 9], [10.3, 11.5], (240, 2))
+LOSSES = (1.8 + 480 * PAIRS[:, 0] ** -0.35 + 2000 * PAIRS[:, 1] ** -0.37) * np.exp(0.005 * RNG.standard_normal(240))
 
 
 @pytest.mark.parametrize("objective", ["log_least_squares", "log_huber"])
 def test_fit_law(benchmark, objective):
     """One global fit of three parameters."""
     benchmark(fit_law, "saturating_power", X, Y, objective=objective)
+
+
+@pytest.mark.parametrize("law", ["double_saturating_power", "sigmoidal_power", "broken_power"])
+def test_fit_of_several_nonlinear_parameters(benchmark, law):
+    benchmark(fit_law, law, CURVE_X, CURVE_Y)
+
+
+def test_additive_fit(benchmark):
+    """The five-parameter law on 240 runs, from no start, with a Huber objective."""
+    benchmark(fit_law, "additive", PAIRS, LOSSES, objective="log_huber")
+
+
+def test_additive_bootstrap_of_4000_draws(benchmark):
+    fit = fit_law("additive", PAIRS, LOSSES, objective="log_huber")
+    benchmark(bootstrap_fit, fit, method="case", num_draws=100 if benchmark.disabled else 4000)
+
+
+def test_profile_interval(benchmark):
+    benchmark(profile_interval, fit_law("saturating_power", X, Y), "c")
 
 
 def test_curve_fit_of_scipy(benchmark):
