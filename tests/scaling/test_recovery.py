@@ -83,7 +83,7 @@ def describe(truth: DrawnTruth) -> str:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_is_recovered_or_said_not_to_be_told(name):
-    _, failures, _ = study(name, 5 if name in COSTLY else 15, seed=0)
+    _, failures, _ = study(name, 4 if name in COSTLY else 15, seed=0)
     assert not failures
 
 
@@ -138,7 +138,7 @@ def worse_than_from_the_truth(name, objective, num, seed):
 @pytest.mark.parametrize("name", LAWS)
 def test_a_noisy_fit_is_no_worse_than_one_started_at_the_truth(name):
     objective = "least_squares" if LAWS[name].link is not None else "log_least_squares"
-    assert not worse_than_from_the_truth(name, objective, 2 if name in COSTLY else 5, seed=3)
+    assert not worse_than_from_the_truth(name, objective, 2 if name in COSTLY else 4, seed=3)
 
 
 @pytest.mark.slow
