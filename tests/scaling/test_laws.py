@@ -329,7 +329,7 @@ def cases():
             yield pytest.param(truth, units, marks=pytest.mark.slow if is_slow else (), id=identifier)
 
 
-@pytest.mark.parametrize(("truth", "units"), cases())
+@pytest.mark.parametrize(("truth", "units"), list(cases()))
 def test_noise_free_points_give_the_law_in_any_unit(truth, units):
     law, (x_unit, y_unit) = truth.law, UNITS[units]
     if truth.name == "transfer":
