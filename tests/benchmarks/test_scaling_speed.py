@@ -1,8 +1,10 @@
 """Speed of the analysis: `make bench`. Without it each runs once, as a test that it runs."""
 
+import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,9 +39,26 @@ def test_fit_law(benchmark, objective):
     benchmark(fit_law, "saturating_power", X, Y, objective=objective)
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
 @pytest.mark.parametrize("law", ["double_saturating_power", "sigmoidal_power", "broken_power"])
 def test_fit_of_several_nonlinear_parameters(benchmark, law):
     benchmark(fit_law, law, CURVE_X, CURVE_Y)
+
+
+SIX_LAWS = (
+    "power", "saturating_power", "reciprocal_shift_power", "double_saturating_power", "sigmoidal_power", "broken_power",
+)  # fmt: skip
+
+
+@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_six_laws_on_36_few_shot_curves(benchmark):
+    """On two of them where it is not measured."""
+    path = Path(os.environ["SCALING_DATA_DIR"], "revisiting_nsl", "benchmark_vision_imagenet_birds.csv")
+    table = pd.read_csv(path).query("Training == 1").groupby(["Task", "Model"])
+    curves = [(g["Seen Examples"].to_numpy(), g["Loss"].to_numpy()) for _, g in table]
+    curves = curves[:2] if benchmark.disabled else curves
+    benchmark.pedantic(lambda: [fit_law(law, x, y) for law in SIX_LAWS for x, y in curves], rounds=1)
 
 
 def test_additive_fit(benchmark):

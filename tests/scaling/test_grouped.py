@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from scaling import FitError, fit_law
+from scaling import FitError, bootstrap_fit, fit_law, profile_interval
 
 C = np.geomspace(1e18, 1e21, 10)
 
@@ -80,6 +80,15 @@ def test_bounds_and_fixed_hold_in_each_group():
     both = fit_law("saturating_power", x, y, groups=groups, shared=["c"], bounds={"b": (0.3, 0.35)}, fixed={"c": 0.09})
     assert both.params["c"] == pytest.approx(0.09)
     assert [both.params[g]["b"] for g in ("vit", "resnet")] == pytest.approx([0.3, 0.35])
+
+
+def test_the_joint_fit_has_profile_and_bootstrap_intervals():
+    x, y, groups = two_families(noise=0.01)
+    both = fit_law("saturating_power", x, y, groups=groups, shared=["c"])
+    delta, width = both.interval("c"), np.ptp(both.interval("c"))
+    assert profile_interval(both.joint, "c") == pytest.approx(delta, abs=0.1 * width)
+    assert bootstrap_fit(both.joint, num_draws=1000).interval("c") == pytest.approx(delta, abs=0.3 * width)
+    assert profile_interval(both.joint, "b[2]") == pytest.approx(both.interval("b", "resnet"), rel=0.05)
 
 
 def test_intervals_bands_and_copies():
