@@ -151,24 +151,27 @@ def test_y_std_in_proportion_to_y_is_no_weight_in_log(name, weight):
 
 
 @pytest.mark.parametrize("name", ["power", "saturating_power", "additive"])
-@given(seed=SEEDS, scale=st.sampled_from([0.01, 7.0, 100.0]))
+@given(seed=SEEDS, exponent=st.integers(-25, 25), scale=st.sampled_from([0.01, 7.0, 100.0]))
 @FEW
-def test_huber_with_its_delta_scaled(name, seed, scale):
+def test_huber_in_other_units_with_its_delta_scaled(name, seed, exponent, scale):
     """delta has the unit of y for `huber`, and none for `log_huber`."""
     x, y = noisy(name, seed, 0.02)
-    law = LAWS[name]
-    # A delta at which some residuals lie beyond and the optimum is not a kink.
-    delta = float(0.02 * np.median(y))
-    pairs = [
-        [fitted(name, x, k * y, objective="huber", delta=k * delta) for k in (1.0, scale)],
-        [fitted(name, x, k * y, objective="log_huber", delta=0.02) for k in (1.0, scale)],
-    ]
-    for fit, scaled in pairs:
-        theta = law.in_units(np.array(list(scaled.params.values())), 1.0, 1 / scale)
-        # 1e-4 of a standard error: the last steps of a Huber fit are taken at a kink.
+    law, x_unit = LAWS[name], 10.0**exponent
+    order = np.random.default_rng(seed).permutation(y.size)
+    # Deltas at which some residuals lie beyond, and the optimum is not a kink.
+    for objective, delta in (("huber", float(0.02 * np.median(y))), ("log_huber", 0.02)):
+        scaled_delta = delta * scale if objective == "huber" else delta
+        fit = fitted(name, x, y, objective=objective, delta=delta)
+        other = fitted(name, x[order] * x_unit, scale * y[order], objective=objective, delta=scaled_delta)
+        theta = law.in_units(np.array(list(other.params.values())), 1 / x_unit, 1 / scale)
+        # 1e-4 of a standard error: the last steps of a Huber fit go from kink to kink.
         errors = np.array(list(fit.standard_errors.values()))
         moved = np.abs(theta - np.array(list(fit.params.values())))[~np.isnan(errors)]
         assert np.all(moved <= 1e-4 * errors[~np.isnan(errors)])
+        ours, theirs = fit.predict(fit.x[-1:], level=0.95), other.predict(fit.x[-1:] * x_unit, level=0.95)
+        ends = [[band.median[0], band.low[0], band.high[0]] for band in (ours, theirs)]
+        # 1e-4 of the interval's half width, as the parameters.
+        assert np.allclose(ends[0], np.array(ends[1]) / scale, rtol=0, atol=1e-4 * (ends[0][2] - ends[0][1]))
 
 
 @given(seed=SEEDS)

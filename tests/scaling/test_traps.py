@@ -454,6 +454,7 @@ def test_trap_23_the_band_of_a_new_run_is_not_the_band_of_the_curve(of):
     curve, new_run = (source.predict([1e22], level=0.95, kind=kind) for kind in ("confidence", "prediction"))
     assert new_run.low < curve.low < curve.median < curve.high < new_run.high
     assert (curve.kind, new_run.kind) == ("confidence", "prediction")
+    assert source.predict([1e22], level=0.5).high < curve.high
     with pytest.raises(ValueError, match=r"kind must be one of \('confidence', 'prediction'\), got 'curve'"):
         source.predict([1e22], level=0.95, kind="curve")
 
