@@ -164,8 +164,17 @@ def sigmoidal(x, a, b, c, alpha, e0):
     return (low + high) / 2
 
 
-@pytest.mark.parametrize("objective", ["least_squares", "log_least_squares"])
-@pytest.mark.parametrize("name", ALL_LAWS)
+COSTLY = ("sigmoidal_power", "broken_power", "broken_power_2")  # one objective in the quick run
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [
+        pytest.param(name, rule, marks=pytest.mark.slow if name in COSTLY and rule == "least_squares" else ())
+        for name in ALL_LAWS
+        for rule in ("least_squares", "log_least_squares")
+    ],
+)
 def test_standard_errors_are_those_of_curve_fit(name, objective):
     truth = truths_of(name)[-1]
     law = truth.law

@@ -324,7 +324,7 @@ def cases():
     """Every law in every unit; the costly ones in one in the quick run. Accuracies have no unit."""
     for truth in TRUTHS:
         for units in UNITS if truth.law.link is None else ["raw"]:
-            is_slow = truth.name in ("sigmoidal_power", "broken_power_2") and units != "raw"
+            is_slow = truth.name in ("sigmoidal_power", "broken_power", "broken_power_2") and units != "raw"
             identifier = f"{truth.name}-{truth.source[:24]}-{units}"
             yield pytest.param(truth, units, marks=pytest.mark.slow if is_slow else (), id=identifier)
 

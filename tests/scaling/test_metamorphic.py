@@ -18,7 +18,7 @@ LAW_AND_OBJECTIVE = pytest.mark.parametrize(
     ("name", "objective"), [pytest.param(*pair, marks=pytest.mark.slow if pair[0] in COSTLY else ()) for pair in PAIRS]
 )
 # Derandomised: a failure in one run is a failure in each.
-FEW = settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(0, 10_000)
 
 
