@@ -297,7 +297,7 @@ def test_trap_12_no_data_make_a_fit_fail_otherwise(name, objective):
     """A finite result, a warning that the points do not tell it, or a FitError: no warning of numpy, no other error."""
     law, rng = LAWS[name], np.random.default_rng(12)
     options = {"num_eval": 1000} if objective == "binomial" else {}
-    for _ in range(4):
+    for _ in range(2):
         x, y = garbage(law, rng)
         try:
             fit = fit_law(law, x, y, objective=objective, **options)
