@@ -136,8 +136,8 @@ def fit_ensemble(x: ArrayLike, y: ArrayLike, laws: Sequence[str | Law] | None = 
     """Fit several laws, each to all points and to the last factors of 8 and of 4 in x, and weigh them.
 
     A mean over laws and over how many of the early points to trust extrapolates better than any one law does: their
-    errors differ in sign. Beyond the points no member rises, nor falls faster than 1.25 times the points' last slope in
-    log-log.
+    errors differ in sign. Each is shifted in log y by its mean residual at the last five points, times x_last / x;
+    beyond the points none rises, nor falls faster than 1.25 times their last slope in log-log.
 
     Weights are learned by rolling hold-out inside the points (fit to a quarter of the largest x, then to half of it,
     each scored on the doubling that follows): they are equal, unless 1 / error^2 learned on the first window cuts the

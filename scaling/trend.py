@@ -9,23 +9,36 @@ from .members import Member
 __all__ = ["Trend", "find_trend"]
 
 _STEEPEST = 1.25  # times the last slope of the points in log-log: no member falls faster beyond them
+_ANCHORS = 5  # last points to whose mean a member is shifted
 _SLOPE_SHARE, _SLOPE_POINTS = 4, 8  # the last slope is that of the last quarter of the points, at least eight
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trend:
-    """Where the points end: their largest x, and the steepest slope in log-log that a member may go on with."""
+    """Where the points end.
 
-    last_x: float
+    Attributes:
+        steepest: slope in log-log below which no member goes on beyond the points.
+        last_x, last_log_y: the last points, x ascending, shape (k,).
+    """
+
     steepest: float
+    last_x: np.ndarray
+    last_log_y: np.ndarray
 
     def held(self, member: Member, x: np.ndarray) -> np.ndarray:
-        """log y of a member at x, shape (m,): beyond the points it falls, and no faster than the steepest slope."""
-        value, start = member.log_value(x), member.log_value(np.array([self.last_x]))
-        beyond = np.maximum(np.log(x / self.last_x), 0.0)
+        """log y of a member at x, shape (m,).
+
+        Beyond the points it falls, and no faster than the steepest slope. Its mean residual at the last points is
+        added, times x_last / x: a law that misses them by so much misses the next ones too.
+        """
+        value, start = member.log_value(x), member.log_value(self.last_x)
+        distance = np.log(x / self.last_x[-1])
+        beyond = np.maximum(distance, 0.0)
         with np.errstate(invalid="ignore"):
-            change = np.clip(np.nan_to_num(value - start, nan=0.0), self.steepest * beyond, 0.0)
-        return np.where(beyond > 0, start + change, value)
+            change = np.clip(np.nan_to_num(value - start[-1], nan=0.0), self.steepest * beyond, 0.0)
+        shift = np.mean(self.last_log_y - start)
+        return np.where(beyond > 0, start[-1] + change, value) + shift * np.exp(-np.abs(distance))
 
 
 def find_trend(x: np.ndarray, y: np.ndarray) -> Trend:
@@ -36,4 +49,4 @@ def find_trend(x: np.ndarray, y: np.ndarray) -> Trend:
         num += 1
     distance = log_x[-num:] - log_x[-num:].mean()
     slope = distance @ log_y[-num:] / (distance @ distance)
-    return Trend(float(x[-1]), _STEEPEST * min(float(slope), 0.0))
+    return Trend(_STEEPEST * min(float(slope), 0.0), x[-_ANCHORS:], log_y[-_ANCHORS:])
