@@ -1,9 +1,9 @@
 """Random true laws and points at which the data show what each law is made of, for the study of recovery.
 
 Every draw is made in units of the data: the range of log x is `spread`, its lower end 0. Exponents and plateaus lie in
-the ranges that papers have printed (`published.md` of each law's source): a fall by 10 % to a factor 1e4 over the data,
-an irreducible error of a tenth to three times the reducible error at the largest x (Zhai 2021: .03 to .14 beside .03 to
-.6), shifts and breaks inside the data.
+the ranges that papers have printed: a fall by 10 % to a factor 1e4 over the data, an irreducible error of a tenth to
+three times the reducible error at the largest x (Zhai 2021: .03 to .14 beside .03 to .6), shifts and breaks inside the
+data.
 """
 
 from dataclasses import dataclass

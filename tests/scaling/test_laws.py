@@ -23,7 +23,7 @@ def _broken(x, a, b, c, *breaks):
     return c + y
 
 
-# The formulas of the table in design.md, written out a second time, plainly.
+# The formulas of the laws, written out a second time, plainly.
 FORMULAS = {
     "power": lambda x, a, b: a * x**-b,
     "saturating_power": lambda x, a, b, c: a * x**-b + c,
