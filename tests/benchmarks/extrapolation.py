@@ -152,7 +152,7 @@ def table(which: str) -> str:
 
 if __name__ == "__main__":
     print(__doc__)
-    print("The ensemble's rule was chosen by rolling hold-out inside the fitting points only, fixed, and scored once.")
+    print("The ensemble's rule was chosen by rolling hold-out inside the fitting points only.")
     print("RMSE of log error on the held-out points; intervals: paired bootstrap over curves, 10,000 draws, seed 0.\n")
     print(table("vision"))
     print()
