@@ -220,7 +220,7 @@ class Fit:
         """The law at x: an ndarray, or with a `level` a `Prediction`.
 
         The interval is the delta method with Student's t, in log y for a log objective. At .95 it covers the truth at
-        ten times the largest x in .944 to .956 of simulations (`tests/scaling/test_coverage.py`). Where the points
+        ten times the largest x in .947 to .951 of simulations (`tests/scaling/test_coverage.py`). Where the points
         do not tell the value it is open: from 0 (or -inf) to inf. Where every y lies in [0, 1] so does it.
 
         Args:
