@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .bootstrap import bootstrap_fit
+from .comparison import compare_laws
 from .derived import derived_interval
+from .ensemble import fit_ensemble
 from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_law
@@ -31,8 +33,10 @@ __all__ = [
     "FrontierFit",
     "TransferFit",
     "bootstrap_fit",
+    "compare_laws",
     "convex_hull",
     "derived_interval",
+    "fit_ensemble",
     "fit_frontier",
     "fit_law",
     "fit_transfer",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
-from .errors import FitWarning
 from .fit import Fit
-from .identification import find_warnings
+from .identification import check_range, find_warnings
 from .laws import Law, find_law
 from .objectives import find_objective
 from .points import check_points, pose
@@ -106,5 +105,5 @@ def fit_points(law: Law, x: ArrayLike, y: ArrayLike, per_point: Mapping[str, Any
     problem, x_unit, y_unit = pose(law, rule, points, options["bounds"], fixed)
     minimum = minimise(problem)
     fit = Fit(problem, minimum.theta, points.x, points.y, x_unit, y_unit, minimum.value)
-    found: list[FitWarning] = find_warnings(fit, fixed, minimum.others)
-    return replace(fit, warnings=tuple(found))
+    check_range(fit)
+    return replace(fit, warnings=find_warnings(fit, fixed, minimum))

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from .errors import FitError
 from .fit import Fit
 from .fitting import fit_points
-from .identification import find_warnings
+from .identification import check_range, find_warnings
 from .laws import Law
 from .laws.grouped import grouped_law
 from .objectives import find_objective
 from .points import check_points, pose
 from .prediction import Prediction
+from .search import Minimum
 from .solver import polish
 
 __all__ = ["GroupedFit", "fit_groups"]
@@ -120,7 +121,9 @@ def fit_groups(
     if not np.isfinite(solution.value[best]):
         raise FitError(f"no minimum found for {law.name!r} with shared {shared}")
     fit = Fit(problem, solution.theta[best], points.x, points.y, x_unit, y_unit, float(solution.value[best]))
-    fit = replace(fit, warnings=tuple(find_warnings(fit, fixed, np.empty((0, 0)))))
+    check_range(fit)
+    ended = Minimum(fit.theta, fit.objective_value, bool(solution.converged[best]), fit.theta[None][:0])
+    fit = replace(fit, warnings=find_warnings(fit, fixed, ended))
     for warning in fit.warnings:
         warnings.warn(warning, stacklevel=3)
     return GroupedFit(fit, labels, law, shared)

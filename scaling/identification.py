@@ -1,13 +1,14 @@
-"""What a reader of a fit must be warned of."""
+"""What a reader of a fit must be warned of, and what cannot be said."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from .errors import FitWarning
+from .errors import FitError, FitWarning
 from .fit import Fit
+from .search import Minimum
 
-__all__ = ["find_warnings"]
+__all__ = ["check_range", "find_warnings"]
 
 _RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
 _RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
@@ -16,18 +17,29 @@ _TOGETHER = 1e-6  # of the range of log N, by which log N - log D varies where t
 _NAMED = 0.1  # share of a direction that the points do not tell from which on a parameter is named
 
 
-def find_warnings(fit: Fit, fixed: Mapping[str, float], others: np.ndarray) -> list[FitWarning]:
-    """Warnings of a fit, given the parameters that the user fixed and other optima that are as good."""
-    found = _at_bounds(fit, fixed) + _not_identified(fit) + _narrow(fit)
+def check_range(fit: Fit) -> None:
+    """Raises a FitError where a parameter cannot be said in the user's units."""
+    beyond = [name for name, value in fit.params.items() if not np.isfinite(value)]
+    if beyond:
+        scaled = dict(zip(fit.law.params, fit.theta.tolist(), strict=True))
+        raise FitError(
+            f"{beyond[0]} lies beyond a double's range ({fit.law.exponent} = {scaled[fit.law.exponent]:.4g}): the"
+            " points show a step, not a power; x in a unit of its own size may help"
+        )
+
+
+@np.errstate(all="ignore")  # of laws far from any data, of which a warning is then the result
+def find_warnings(fit: Fit, fixed: Mapping[str, float], minimum: Minimum) -> tuple[FitWarning, ...]:
+    """Warnings of a fit, given the parameters that the user fixed and how the search ended."""
+    found = _at_bounds(fit, fixed) + _not_identified(fit, minimum.has_ended) + _narrow(fit)
     if _is_ridge(fit):
         text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
         found.append(FitWarning("ridge", text))
-    if len(others):
-        with np.errstate(over="ignore"):
-            theirs = fit.law.in_units(others[0], fit.x_unit, fit.y_unit)
+    if len(minimum.others):
+        theirs = fit.law.in_units(minimum.others[0], fit.x_unit, fit.y_unit)
         text = ", ".join(f"{name} = {value:.4g}" for name, value in zip(fit.law.params, theirs, strict=True))
         found.append(FitWarning("repeated_optimum", f"another optimum fits as well and predicts differently: {text}"))
-    return found
+    return tuple(found)
 
 
 def _is_ridge(fit: Fit) -> bool:
@@ -48,10 +60,12 @@ def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     return found
 
 
-def _not_identified(fit: Fit) -> list[FitWarning]:
+def _not_identified(fit: Fit, has_ended: bool) -> list[FitWarning]:
     if fit.degrees_of_freedom <= 0:
         text = f"{fit.num_points:g} points and {fit.num_free} free parameters: no error estimate"
         return [FitWarning("few_points", text)]
+    if not has_ended:
+        return [FitWarning("not_identified", "the objective falls ever more slowly towards parameters without end")]
     if np.isnan(fit.error_variance):
         return [FitWarning("not_identified", "every residual lies beyond delta: the objective is flat at its minimum")]
     if fit.law.num_inputs == 2 and fit.law.inputs[1] != "group" and _move_together(*np.log(fit.x.T)):

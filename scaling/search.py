@@ -1,6 +1,6 @@
 """The global minimum of an objective, from no starting values: scan, polish, and what else fits as well."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ _HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best st
 _HEATS = ((12, 16, 1 / 3), (20, 5, 1 / 12))
 _HELD_ITERATIONS = 6
 _FINAL_ITERATIONS = 60  # after which only the best goes on
+_MOST_AGAIN = 32  # starts that are all polished where the heats led nowhere
 _SAME_END = 1e-7  # relative difference of objectives below which two starts have come to the same end
 _NUM_EXTENDED = 5  # solutions of a law with one part less that are given one more part
 _EQUALLY_GOOD = 1e-9  # relative difference of two objectives that rounding and the last digits can make
@@ -23,11 +24,12 @@ _FURTHER = np.array([1.0, 3.0, 10.0])
 
 @dataclass(frozen=True)
 class Minimum:
-    """The best parameters (num_params,) in scaled units, the objective there, and other optima (m, num_params) whose
-    objective is the same but whose law is not."""
+    """The best parameters (num_params,) in scaled units, the objective there, whether the search came to its end, and
+    other optima (m, num_params) whose objective is the same but whose law is not."""
 
     theta: np.ndarray
     value: float
+    has_ended: bool
     others: np.ndarray
 
 
@@ -35,38 +37,60 @@ def minimise(problem: Problem) -> Minimum:
     """Of a problem with a batch of one.
 
     Raises:
-        FitError: no start leads to a minimum.
+        FitError: the objective is finite at no start.
     """
-    starts = all_starts = _with_some_held(problem, find_starts(problem))
+    starts = _with_some_held(problem, find_starts(problem), _HELD_ITERATIONS)
+    solution = _heats(problem, starts)
+    if not _ended(solution):  # the best is on a long way
+        solution = _joined(solution, polish(problem, solution.theta[[_best(solution)]]))
+    if not _ended(solution):  # the best after a few steps were not those that come to an end
+        more = starts[:_MOST_AGAIN]
+        solution = _joined(solution, polish(problem.repeated(len(more)), more, max_iterations=_FINAL_ITERATIONS))
+    if problem.law.held_first:  # a break as sharp as a kink stops the others short of their minimum
+        best = solution.theta[[_best(solution)]]
+        solution = _joined(solution, polish(problem, _with_some_held(problem, best, _FINAL_ITERATIONS)))
+    theta, value, has_ended = solution.theta[_best(solution)], float(np.min(solution.value)), _ended(solution)
+    if not np.isfinite(value):
+        raise FitError(f"{problem.law.name!r} is not defined at any start: the points lie beyond a double's range")
+    if not has_ended and problem.criterion.delta is not None:
+        theta, value, has_ended = _simplex(problem, theta, value)
+    others = _equally_good(problem, solution, theta, value)
+    canonical = problem.law.canonical
+    return Minimum(theta if canonical is None else canonical(theta), value, has_ended, others)
+
+
+def _heats(problem: Problem, starts: np.ndarray) -> Solution:
+    """The best of the starts, after some steps of all and more of some."""
+    num_starts = len(starts)
     for num_iterations, fewest, share in _HEATS:
-        num_kept = max(fewest, round(share * len(all_starts)))
+        num_kept = max(fewest, round(share * num_starts))
         if len(starts) > num_kept:
             heat = polish(problem.repeated(len(starts)), starts, max_iterations=num_iterations)
             starts = heat.theta[_different_best(heat.value, num_kept)]
-    solution = polish(problem.repeated(len(starts)), starts, max_iterations=_FINAL_ITERATIONS)
-    for more in (solution.theta[[int(np.argmin(solution.value))]], all_starts):
-        if solution.converged[int(np.argmin(solution.value))]:
-            break
-        # The best is on a long way, or the best after a few steps were not those that come to an end.
-        solution = polish(problem.repeated(len(more)), more)
-    best = int(np.argmin(solution.value))
-    theta, value = solution.theta[best], float(solution.value[best])
-    if not (solution.converged[best] or (solution.near[best] and problem.criterion.delta is None)):
-        theta, value = _simplex(problem, theta)
-    others = _equally_good(problem, solution, theta, value)
-    canonical = problem.law.canonical
-    return Minimum(theta if canonical is None else canonical(theta), value, others)
+    return polish(problem.repeated(len(starts)), starts, max_iterations=_FINAL_ITERATIONS)
 
 
-def _with_some_held(problem: Problem, starts: np.ndarray) -> np.ndarray:
-    """The starts after a few steps in which some parameters stay."""
+def _best(solution: Solution) -> int:
+    return int(np.argmin(solution.value))
+
+
+def _ended(solution: Solution) -> bool:
+    return bool(solution.converged[_best(solution)])
+
+
+def _joined(*parts: Solution) -> Solution:
+    return Solution(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Solution)))
+
+
+def _with_some_held(problem: Problem, starts: np.ndarray, num_iterations: int) -> np.ndarray:
+    """The starts after steps in which some parameters stay."""
     held = np.array([name in problem.law.held_first for name in problem.law.params])
     if not held.any():
         return starts
     starts = np.clip(starts, problem.lower, problem.upper)
     lower, upper = np.where(held, starts, problem.lower), np.where(held, starts, problem.upper)
     held_problem = replace(problem.repeated(len(starts)), lower=lower, upper=upper)
-    return polish(held_problem, starts, max_iterations=_HELD_ITERATIONS).theta
+    return polish(held_problem, starts, max_iterations=num_iterations).theta
 
 
 def _different_best(value: np.ndarray, num: int) -> np.ndarray:
@@ -118,18 +142,13 @@ def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value
     return solution.theta[same][differ]
 
 
-def _simplex(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, float]:
+def _simplex(problem: Problem, theta: np.ndarray, value: float) -> tuple[np.ndarray, float, bool]:
     """Nelder and Mead's method from near the minimum, for the kinks of a Huber objective, where no slope helps."""
     from scipy.optimize import minimize  # here, because it would double the time of the import
 
-    if problem.criterion.delta is not None:
-        bounds = list(zip(problem.lower, problem.upper, strict=True))
-        options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}
-        found = minimize(
-            lambda t: float(problem.value(t[None])[0]), theta, method="Nelder-Mead", bounds=bounds, options=options
-        )
-        if found.success and np.isfinite(found.fun):
-            return found.x, float(found.fun)
-    raise FitError(
-        f"no minimum found for {problem.law.name!r}: the data may show no trend, or lie beyond a double's range"
+    bounds = list(zip(problem.lower, problem.upper, strict=True))
+    options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}
+    found = minimize(
+        lambda t: float(problem.value(t[None])[0]), theta, method="Nelder-Mead", bounds=bounds, options=options
     )
+    return (found.x, float(found.fun), bool(found.success)) if found.fun <= value else (theta, value, False)

@@ -12,8 +12,8 @@ __all__ = ["broken_power"]
 _SLOPES = np.concatenate([[0.0], np.geomspace(0.2, 24.0, 13)])  # before a break, in 1 / (range of log x)
 _CHANGES = np.geomspace(0.2, 24.0, 11)  # of the slope at a break
 _NEW_CHANGES = (-30.0, -6.0, -1.0, 1.0, 6.0, 30.0)  # at a further break
-_POSITIONS = np.linspace(0.05, 0.95, 9)  # of a break, in ranges of log x
-_WIDTHS = np.array([0.02, 0.08, 0.3])  # of a break, in ranges of log x
+_POSITIONS = np.linspace(0.05, 0.95, 12)  # of a break, in ranges of log x
+_WIDTHS = np.array([0.02, 0.06, 0.15, 0.4])  # of a break, in ranges of log x
 _LOG_X = np.linspace(-140.0, 140.0, 1401)  # where the inverse looks for a crossing, around the breaks
 _HALVINGS = 60
 
@@ -93,7 +93,7 @@ def broken_power(num_breaks: int) -> Law:
         grid=grid, basis=basis, linear=(0, 2), nonlinear=(1, 3, 4, 5),
         offset="c",
         in_log=tuple(name for name in names if name[0] != "b"),
-        num_starts=54,
+        num_starts=96,
         cells=(2, 3, 4), held_first=tuple(name for name in names if name[0] != "b"),
         simpler=broken_power(num_breaks - 1) if num_breaks > 1 else None,
         extend=extend if num_breaks > 1 else None,

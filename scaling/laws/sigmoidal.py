@@ -23,7 +23,7 @@ def _solve_logit(log_t: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """
     log_t, alpha = np.broadcast_arrays(log_t, alpha)
     with np.errstate(all="ignore"):
-        u = np.where(log_t < 0, log_t, np.minimum(log_t / np.maximum(alpha, _TINY), _LARGEST_LOGIT))
+        u = np.where(log_t < 0, log_t, np.minimum(np.maximum(log_t, _TINY) / np.maximum(alpha, _TINY), _LARGEST_LOGIT))
         for _ in range(_MAX_ITERATIONS):
             small = np.exp(-np.abs(u))
             share = 1 / (1 + small)
@@ -32,8 +32,10 @@ def _solve_logit(log_t: np.ndarray, alpha: np.ndarray) -> np.ndarray:
             slope = rest + alpha * w
             newton = height / slope
             step = newton / np.maximum(1 - newton * w * rest * (alpha - 1) / (2 * slope), 0.5)
-            u = np.minimum(u - step, _LARGEST_LOGIT)
-            if not np.any(np.abs(step) > _FEW_DIGITS * (1 + np.abs(u))):
+            new = np.minimum(u - step, _LARGEST_LOGIT)
+            is_near = np.abs(new - u) <= _FEW_DIGITS * (1 + np.abs(u))
+            u = new
+            if np.all(is_near | np.isnan(u)):
                 break
     return u
 
