@@ -25,6 +25,11 @@ RESULTS = Path(__file__).parent / "results"
 NUM_RUNS = (50, 200, 800)
 NOISES = (0.0, 0.01)
 LEVEL = 0.95
+HEAD = """\
+Nominal 95 % intervals of E at ten times the largest compute (frontier), of downstream accuracy at upstream accuracy .8
+(transfer). Standard error of a coverage of .95: .016 of 193 simulations, .028 of 61. Seconds are of one busy core.
+"pareto" and "convex_hull": intervals="simulated_world".
+"""
 # Excess of log error above the frontier. Of a mixture 30 % of the runs are near it; "gap" has nothing between those and
 # the rest, which a smooth excess cannot describe: the known limit.
 EXCESSES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -134,7 +139,7 @@ def main() -> None:
             for cell in cells(arguments):
                 if (*cell, seed) not in done and time.monotonic() < end:
                     print(json.dumps(simulate(*cell, seed, arguments.draws)), file=log, flush=True)
-    text = table(read_log(arguments.log))
+    text = HEAD + table(read_log(arguments.log))
     print(text)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{datetime.date.today()}-frontier-coverage.txt").write_text(text + "\n")
