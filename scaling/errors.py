@@ -21,6 +21,7 @@ class FitWarning(UserWarning):
         "extrapolation": "a prediction lies more than one decade beyond the data",
         "repeated_optimum": "several optima fit equally well and predict differently",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
+        "few_effective_draws": "the draws of a posterior are worth few independent ones",
         "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
     }

@@ -18,50 +18,69 @@ _STYLES = (
     ("#0072B2", "o"), ("#D55E00", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#999999", "X"),
 )  # fmt: skip
 _FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
-_LAW_COLOUR, _TRANSFER_COLOUR = "#222222", "#009E73"
+_LAW_COLOUR, _TRANSFER_COLOUR, _BESIDE_COLOUR = "#222222", "#009E73", "#7A3E9D"
+_RULES = {
+    "stochastic": "edge of all runs", "pareto": "law on the frontier", "convex_hull": "law on the hull",
+    "all": "law on all runs",
+}  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
 def plot_frontier(
-    front: FrontierFit, *, groups: Sequence[Any] | None = None, level: float = 0.95, ax: Axes | None = None,
-    x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
+    front: FrontierFit, *, beside: FrontierFit | None = None, groups: Sequence[Any] | None = None, level: float = 0.95,
+    ax: Axes | None = None, x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
 ) -> Axes:  # fmt: skip
-    """All runs, the frontier, its law with a band, and the irreducible error as a line.
+    """All runs, the law of their frontier with a band, and the irreducible error as a line.
+
+    The runs marked are those that the law was fitted to, or of a stochastic frontier, the lower edge of all runs, those
+    near it. The band of a law on frontier points has the bias taken off and may lie below the law.
 
     Args:
         front: from `fit_frontier`.
+        beside: another fit to the same runs, whose law is drawn in a second colour: the published convention beside a
+            stochastic frontier, say.
         groups: a label a run, for colour and marker, e.g. its family.
         level: of the band.
         ax: where to draw; a new figure without.
     """
     ax = ax or _new_axes()
     _draw_points(ax, front.x, front.y, groups)
-    ax.plot(front.x[front.selected], front.y[front.selected], "o", mfc="none", mec=_LAW_COLOUR, ms=9, label="frontier")
-    start = front.x[front.selected].min()
-    grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
-    band = front.predict(grid, level)
-    fitted = grid <= front.x[front.selected].max()
-    law = front.fit.predict(grid)
-    ax.plot(grid[fitted], law[fitted], "-", color=_LAW_COLOUR, label=f"law {_formula(front.fit)}")
-    ax.plot(grid[~fitted], law[~fitted], "--", color=_LAW_COLOUR)
-    ax.fill_between(grid, band.low, band.high, color=_LAW_COLOUR, alpha=0.15, lw=0, label=f"{level:.0%} band")
+    marked = "frontier" if front.stochastic is None else "near the frontier"
+    ax.plot(front.x[front.selected], front.y[front.selected], "o", mfc="none", mec=_LAW_COLOUR, ms=9, label=marked)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     _error_axis(ax, front.y)
-    if front.params.get("c", 0.0) > ax.get_ylim()[0]:
-        ax.axhline(front.params["c"], color=_LAW_COLOUR, lw=1, ls=":", label=_irreducible(front, level))
+    for result, colour in ((front, _LAW_COLOUR), (beside, _BESIDE_COLOUR)):
+        if result is not None:
+            _draw_frontier_law(ax, result, level, colour)
     ax.legend(fontsize="small", frameon=False, loc="lower left")
     return ax
 
 
+def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) -> None:
+    start, end = front.x[front.selected].min(), front.x[front.selected].max()
+    if front.stochastic is not None:
+        start, end = front.x.min(), front.x.max()
+    grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
+    law, band, fitted = front.fit.predict(grid), front.predict(grid, level), grid <= end
+    ax.plot(grid[fitted], law[fitted], "-", color=colour, label=f"{_RULES[front.selection]}: {_formula(front.fit)}")
+    ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
+    ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
+    if front.params.get("c", 0.0) > ax.get_ylim()[0]:
+        ax.axhline(front.params["c"], color=colour, lw=1, ls=":", label=_irreducible(front, level))
+
+
 def plot_transfer(
-    trans: TransferFit, *, groups: Sequence[Any] | None = None, level: float = 0.95, ax: Axes | None = None,
-    task: str = "downstream", chance: float | None = None,
+    trans: TransferFit, *, beside: TransferFit | None = None, groups: Sequence[Any] | None = None, level: float = 0.95,
+    ax: Axes | None = None, task: str = "downstream", chance: float | None = None,
 ) -> Axes:  # fmt: skip
-    """Downstream against upstream accuracy: models, hull, Eq. 1 with a band up to upstream accuracy 1, saturation.
+    """Downstream against upstream accuracy: models, Eq. 1 with a band up to upstream accuracy 1, saturation.
+
+    The models marked are those on the hull, joined by lines, or of a stochastic frontier those near it.
 
     Args:
         trans: from `fit_transfer`.
+        beside: another fit to the same models, whose law is drawn in a second colour.
         groups: a label a model, for colour and marker.
         level: of the band.
         ax: where to draw; a new figure without.
@@ -70,25 +89,34 @@ def plot_transfer(
     """
     ax = ax or _new_axes()
     _draw_points(ax, trans.upstream, trans.downstream, groups)
-    hull = trans.selected
-    ax.plot(trans.upstream[hull], trans.downstream[hull], "-o", color=_LAW_COLOUR, mfc="none", ms=8, lw=1, label="hull")
-    grid = np.linspace(trans.upstream[hull].min(), 0.999, 300)
-    band = trans.predict(grid, level)
-    fitted = grid <= trans.upstream[hull].max()
-    ax.plot(grid[fitted], band.median[fitted], "-", color=_TRANSFER_COLOUR, lw=2, label="k e^alpha + e_IR")
-    ax.plot(grid[~fitted], band.median[~fitted], "--", color=_TRANSFER_COLOUR, lw=2)
-    ax.fill_between(grid, band.low, band.high, color=_TRANSFER_COLOUR, alpha=0.18, lw=0, label=f"{level:.0%} band")
-    ax.axhline(trans.saturation, color=_TRANSFER_COLOUR, lw=1, ls=":")
-    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": _TRANSFER_COLOUR}
-    is_straight = any(warning.kind == "hidden_curvature" for warning in trans.warnings)
-    text = "end of a straight line: no saturation seen" if is_straight else f"saturation {trans.saturation:.2f}"
-    ax.annotate(text, (0, trans.saturation), **above)
+    line, marked = ("-o", "hull") if trans.stochastic is None else ("o", "near the frontier")
+    best = trans.selected
+    ax.plot(trans.upstream[best], trans.downstream[best], line, color=_LAW_COLOUR, mfc="none", ms=8, lw=1, label=marked)
+    for result, colour, place in ((trans, _TRANSFER_COLOUR, 0.0), (beside, _BESIDE_COLOUR, 0.3)):
+        if result is not None:
+            _draw_transfer_law(ax, result, level, colour, place)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
     top = min(1.05, 1.25 * max(trans.downstream.max(), trans.saturation))
     ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, top))
     ax.legend(fontsize="small", frameon=False, loc="lower right")
     return ax
+
+
+def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, place: float) -> None:
+    models = trans.upstream[trans.selected] if trans.stochastic is None else trans.upstream
+    grid = np.linspace(models.min(), 0.999, 300)
+    band, fitted = trans.predict(grid, level), grid <= models.max()
+    ax.plot(
+        grid[fitted], band.median[fitted], "-", color=colour, lw=2, label=f"{_RULES[trans.selection]}: k e^alpha + e_IR"
+    )
+    ax.plot(grid[~fitted], band.median[~fitted], "--", color=colour, lw=2)
+    ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.18, lw=0, label=f"{level:.0%} band")
+    ax.axhline(trans.saturation, color=colour, lw=1, ls=":")
+    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": colour}
+    is_straight = any(warning.kind == "hidden_curvature" for warning in trans.warnings)
+    text = "end of a straight line: no saturation seen" if is_straight else f"saturation {trans.saturation:.2f}"
+    ax.annotate(text, (place, trans.saturation), **above)
 
 
 def _new_axes() -> Axes:

@@ -6,7 +6,7 @@ from .hulls import convex_hull, pareto_frontier
 
 __all__ = ["SELECTIONS", "check_selection", "drawn_selection", "select"]
 
-SELECTIONS = ("all", "pareto", "convex_hull")
+SELECTIONS = ("all", "pareto", "convex_hull", "stochastic")
 
 
 def check_selection(selection: str) -> None:
@@ -15,7 +15,7 @@ def check_selection(selection: str) -> None:
 
 
 def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0) -> np.ndarray:
-    """Indices of the selected points, x ascending.
+    """Indices of the selected points, x ascending; "stochastic" has none, its law is fitted otherwise.
 
     "all": every point. "pareto": points that none beats at no more x. "convex_hull": the lower hull up to the best
     point, with a tolerance also the points that near to it; what lies right of the best point is left out.
@@ -35,9 +35,11 @@ def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0)
 def drawn_selection(
     x: np.ndarray, y: np.ndarray, counts: np.ndarray, selection: str, tolerance: float = 0.0
 ) -> np.ndarray:
-    """The selection taken anew in every bootstrap draw, as weights of shape (num_draws, n).
+    """The selection taken anew in every draw, as weights of shape (num_draws, n).
 
     Args:
+        x: shape (n,).
+        y: shape (n,), or (num_draws, n) where each draw has its own.
         counts: how often each point was drawn, shape (num_draws, n).
     """
     if selection == "all":
@@ -46,17 +48,18 @@ def drawn_selection(
         return _drawn_pareto(x, y, counts > 0)
     weights = np.zeros(counts.shape, dtype=np.int64)
     candidates = _drawn_pareto(x, y, counts > 0) if tolerance == 0 else counts
-    for weight, drawn in zip(weights, candidates > 0, strict=True):
+    for weight, heights, drawn in zip(weights, np.broadcast_to(y, counts.shape), candidates > 0, strict=True):
         rows = np.flatnonzero(drawn)
-        weight[rows[select(x[rows], y[rows], selection, tolerance)]] = 1
+        weight[rows[select(x[rows], heights[rows], selection, tolerance)]] = 1
     return weights
 
 
 def _drawn_pareto(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """`pareto_frontier` of the drawn points of each draw, as 0 and 1."""
-    order = np.lexsort((y, x))
-    heights = np.where(drawn[:, order], y[order], np.inf)
+    order = np.broadcast_to(np.lexsort((y, np.broadcast_to(x, y.shape)), axis=-1), drawn.shape)
+    y = np.broadcast_to(y, drawn.shape)
+    heights = np.where(np.take_along_axis(drawn, order, axis=1), np.take_along_axis(y, order, axis=1), np.inf)
     best_before = np.minimum.accumulate(np.pad(heights, ((0, 0), (1, 0)), constant_values=np.inf), axis=1)[:, :-1]
     weights = np.zeros(drawn.shape, dtype=np.int64)
-    weights[:, order] = heights < best_before
+    np.put_along_axis(weights, order, heights < best_before, axis=1)
     return weights

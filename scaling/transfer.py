@@ -13,6 +13,8 @@ from .fit import Fit
 from .fitting import fit_law
 from .prediction import Prediction
 from .selection import check_selection, drawn_selection, select
+from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from .worlds import check_options, find_world, solve_worlds
 
 __all__ = ["HULL_POINTS", "TransferFit", "fit_transfer"]
 
@@ -27,11 +29,15 @@ class TransferFit:
 
     Attributes:
         upstream, downstream: accuracies of all models, shape (n,).
-        selected: indices of the models on the hull, upstream accuracy ascending.
-        fit: the law in errors; its points are the hull's vertices, the models near it, or the sampled hull.
-        bootstrap: draws of the models, the hull taken anew in each.
+        selected: indices of the models on the hull, upstream accuracy ascending; of a stochastic frontier, which is
+            fitted to all models, those near it.
+        fit: the law in errors; its points are the hull's vertices, the models near it, or the sampled hull; of a
+            stochastic frontier the central law, whose own standard errors say nothing.
+        bootstrap: draws of the law that the intervals are read off.
         num_right_of_best: models dropped for lying right of the best downstream accuracy.
         upstream_bayes_error: upstream error that no model can go below.
+        intervals: what the draws are: "posterior", "simulated_world" or "case_bootstrap".
+        stochastic: noise and excess of a stochastic frontier, else None.
     """
 
     upstream: np.ndarray
@@ -42,6 +48,8 @@ class TransferFit:
     bootstrap: BootstrapFit
     num_right_of_best: int
     upstream_bayes_error: float
+    intervals: str
+    stochastic: StochasticFrontier | None = None
 
     @property
     def params(self) -> dict[str, float]:
@@ -51,7 +59,10 @@ class TransferFit:
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
         """What a reader must know, of the fit, of its draws and of the hull."""
-        return self.fit.warnings + self.bootstrap.warnings + self._hull_warnings()
+        return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
+
+    def _own_warnings(self) -> tuple[FitWarning, ...]:
+        return self._hull_warnings() if self.stochastic is None else self.stochastic.warnings
 
     def _hull_warnings(self) -> tuple[FitWarning, ...]:
         found = []
@@ -72,10 +83,13 @@ class TransferFit:
         return float(self._at_bayes_error(*self.params.values()))
 
     def saturation_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Percentile interval of the saturation value."""
-        draws = self._at_bayes_error(*self.bootstrap.params.values())
-        low, high = np.clip(self.bootstrap.quantiles(draws, level), 0, 1)
-        return float(low), float(high)
+        """Interval of the saturation value."""
+        if self.upstream_bayes_error > 0:
+            band = self.bootstrap.predict(np.array([self.upstream_bayes_error]), level)
+            low, high = 1 - float(band.high[0]), 1 - float(band.low[0])
+        else:
+            low, high = (1 - end for end in reversed(self.interval("e_ir", level)))
+        return max(low, 0.0), min(high, 1.0)
 
     def _at_bayes_error(self, k: Any, alpha: Any, e_ir: Any) -> Any:
         return 1 - (k * self.upstream_bayes_error**alpha + e_ir)
@@ -108,12 +122,18 @@ class TransferFit:
         low, high = self.saturation_interval(level)
         head = (
             f"{self.selection} of {self.upstream.size} models: {self.selected.size} points,"
-            f" {self.num_right_of_best} right of the best dropped"
+            f" {self.num_right_of_best} right of the best dropped; intervals: {self.intervals}"
         )
+        if self.stochastic is not None:
+            head = f"stochastic frontier of {self.upstream.size} models"
         tail = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
         notes = [f"  warning ({warning.kind}): {warning}" for warning in self.warnings]
-        formula = f"{self.fit.law.name}: {self.fit.law.formula}   (objective {self.fit.objective.name})"
+        formula = f"{self.fit.law.name}: {self.fit.law.formula}"
+        if self.stochastic is None:
+            formula += f"   (objective {self.fit.objective.name})"
+        else:
+            notes = self.stochastic.summary_lines() + notes
         return "\n".join([head, formula, *params, *self.bootstrap.interval_lines(level), tail, *notes])
 
 
@@ -127,27 +147,34 @@ def fit_transfer(
     upstream_bayes_error: float = 0.0,
     window: tuple[float, float] = (0.0, 1.0),
     objective: str = "least_squares",
+    intervals: str | None = None,
+    noise_std: float | None = None,
     num_draws: int = 1000,
     groups: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
 ) -> TransferFit:
-    """Fit e_DS = k e_US^alpha + e_IR to the upper hull of (upstream, downstream) accuracy.
+    """Fit e_DS = k e_US^alpha + e_IR to the best models of (upstream, downstream) accuracy.
 
-    Any point of the hull is attained by picking between two models at random for each input (Lemma 2.1). Models
-    right of the best downstream accuracy are dropped and counted. The hull has no anchors: it runs from the leftmost
-    model to the best one. The interval is of a case bootstrap that takes the hull anew in each draw; see
-    `fit_frontier` for what such an interval is worth.
+    `selection="stochastic"` is the one to predict with: the law is the lower edge of all models in error, see
+    `fit_frontier`. The published convention is the upper hull: any point of it is attained by picking between two
+    models at random for each input (Lemma 2.1); models right of the best downstream accuracy are dropped and counted;
+    it has no anchors, so that it runs from the leftmost model to the best one.
+
+    What nominal 95 % intervals cover of the downstream error at upstream accuracy .8, in simulated models between .1
+    and .6: the posterior of a stochastic frontier STOCHASTIC_COVER; "simulated_world" on hull or Pareto points
+    WORLD_COVER, two to five times as wide; "case_bootstrap" far less; see `fit_frontier`.
 
     Args:
         upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1.
-        selection: "convex_hull" (the paper's), "pareto", or "all".
+        selection: "stochastic"; "convex_hull" (the paper's), "pareto", or "all".
         hull_points: what of the hull is fitted (the paper does not say): its "vertices", the models at most
             `tolerance` below it ("near"), or the hull "sampled" at 100 equally spaced upstream accuracies.
         tolerance: in downstream accuracy.
         upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there.
         window: upstream accuracies (from, to] of the models used; the paper fits (0, 0.45].
-        objective: as in `fit_law`; residuals in accuracy by default, so that a perfect task is allowed.
-        num_draws, groups, rng: as in `bootstrap_fit`.
+        objective: as in `fit_law`; residuals in accuracy by default, so that a perfect task is allowed. A stochastic
+            frontier has its own, the likelihood, and needs downstream accuracies below 1.
+        intervals, noise_std, num_draws, groups, rng: as in `fit_frontier`; the noise is that of log e_DS.
 
     Raises:
         ValueError: bad input: which argument, which value, what is valid.
@@ -170,23 +197,47 @@ def fit_transfer(
     downstream = _fractions("downstream_accuracy", downstream_accuracy)
     _fractions("upstream_bayes_error", upstream_bayes_error)
     _check_choices(selection, hull_points, window)
+    check_options(selection, intervals, groups, noise_std, num_draws)
     _check_models(upstream, downstream, groups)
     inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
     if inside.size == 0:
         raise FitError(f"no model has an upstream accuracy in the window {window}")
-    us, error = upstream[inside], 1 - downstream[inside]
-    how = _Selection(selection, hull_points, tolerance)
-    selected = select(us, error, selection, how.near)
-    fit = _fit_law(*how.law_points(us, error, np.ones((1, us.size))), selected.size, objective)
-    counts = case_weights(us.size, num_draws, rng, None if groups is None else np.asarray(groups)[inside])
-    points_us, points_error, weights = how.law_points(us, error, counts)
-    bootstrap = solve_draws(fit, (1 - points_us) / fit.x_unit, points_error / fit.y_unit, weights, rng)
-    right = 0 if selection == "all" else int(np.sum(us > us[selected[-1]]))
     bayes = float(upstream_bayes_error)
-    result = TransferFit(upstream, downstream, inside[selected], selection, fit, bootstrap, right, bayes)
-    for warning in result._hull_warnings():
+    if selection == "stochastic":
+        options = {"noise_std": noise_std, "num_draws": num_draws, "rng": rng}
+        result = _stochastic(upstream, downstream, inside, bayes, **options)
+    else:
+        how = _Selection(selection, hull_points, tolerance)
+        options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
+        result = _on_selection(upstream, downstream, inside, bayes, how, objective, **options)
+    for warning in result._own_warnings():
         warnings.warn(warning, stacklevel=2)
     return result
+
+
+def _stochastic(
+    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, **options: Any
+) -> TransferFit:
+    us, error = upstream[inside], 1 - downstream[inside]
+    if np.any(error == 0):
+        row = inside[np.argmin(error)]
+        raise ValueError(f"selection='stochastic' needs downstream_accuracy below 1; row {row} is 1")
+    found = fit_stochastic_frontier(1 - us, error, "transfer", **options)
+    near = inside[found.near[::-1]]
+    return TransferFit(upstream, downstream, near, "stochastic", found.fit, found.draws, 0, bayes, "posterior", found)
+
+
+def _on_selection(
+    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: "_Selection", objective: str,
+    *, groups: ArrayLike | None, **options: Any,
+) -> TransferFit:  # fmt: skip
+    us, error = upstream[inside], 1 - downstream[inside]
+    selected = select(us, error, how.selection, how.near)
+    fit = _fit_law(*how.law_points(us, error, np.ones((1, us.size))), selected.size, objective)
+    groups = None if groups is None else np.asarray(groups)[inside]
+    draws, kind = _draw(how, us, error, fit, groups=groups, **options)
+    right = 0 if how.selection == "all" else int(np.sum(us > us[selected[-1]]))
+    return TransferFit(upstream, downstream, inside[selected], how.selection, fit, draws, right, bayes, kind)
 
 
 @dataclass(frozen=True)
@@ -204,12 +255,39 @@ class _Selection:
     def law_points(
         self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m)."""
+        """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m).
+
+        Errors of shape (n,), or (num_draws, n) where each draw has its own.
+        """
         weights = drawn_selection(us, error, counts, self.selection, self.near)
         if self.selection != "convex_hull" or self.hull_points != "sampled":
             return us, error, weights
         grid = np.linspace(us.min(), us.max(), _NUM_SAMPLES)
         return grid, *_sampled_hulls(grid, us, error, weights)
+
+
+def _draw(
+    how: _Selection,
+    us: np.ndarray,
+    error: np.ndarray,
+    fit: Fit,
+    *,
+    intervals: str | None,
+    groups: ArrayLike | None,
+    num_draws: int,
+    rng: np.random.Generator,
+) -> tuple[BootstrapFit, str]:
+    """Draws that take the selection anew, and their kind."""
+
+    def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        points_us, points_error, weights = how.law_points(us, error, counts)
+        return 1 - points_us, points_error, weights
+
+    world = find_world(intervals, how.selection, groups, fit, 1 - us, error, rng)
+    if world is not None:
+        return solve_worlds(fit, world, 1 - us, error, points, num_draws, rng), "simulated_world"
+    x, y, weights = points(error, case_weights(us.size, num_draws, rng, groups))
+    return solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng), "case_bootstrap"
 
 
 def _sampled_hulls(
@@ -222,9 +300,10 @@ def _sampled_hulls(
     heights = np.empty((len(vertices), grid.size))
     inside = np.zeros(heights.shape, dtype=np.int64)
     order = np.argsort(us, kind="stable")
+    errors = np.broadcast_to(error, vertices.shape)
     for row, is_vertex in enumerate(vertices[:, order] > 0):
         hull = order[is_vertex]
-        heights[row] = np.interp(grid, us[hull], error[hull])
+        heights[row] = np.interp(grid, us[hull], errors[row, hull])
         inside[row] = (hull.size > 2) & (grid >= us[hull[0]]) & (grid <= us[hull[-1]])
     return heights, inside
 

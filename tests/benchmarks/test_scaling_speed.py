@@ -92,6 +92,15 @@ def test_frontier_of_200_runs_with_2000_draws(benchmark, selection):
     benchmark(fit_frontier, RUNS_X, RUNS_Y, selection=selection, num_draws=2000)
 
 
+@pytest.mark.parametrize("n", [50, 200, 800])
+def test_stochastic_frontier(benchmark, n):
+    """Of a law with three parameters, 1,000 draws."""
+    rng = np.random.default_rng(2)
+    x = 10 ** rng.uniform(18, 22, n)
+    y = (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(rng.exponential(0.1, n) + 0.01 * rng.standard_normal(n))
+    benchmark(fit_frontier, x, y, selection="stochastic")
+
+
 SELECTIONS = {
     "pareto": pareto_frontier,
     "upper hull": convex_hull,

@@ -38,7 +38,7 @@ def test_a_parameter_is_its_bootstrap_interval():
 
 
 def test_a_frontier_brings_its_own_draws():
-    front = fit_frontier(X, 0.8 * X**-0.3 + 0.05, num_draws=50)
+    front = fit_frontier(X, 0.8 * X**-0.3 + 0.05, intervals="case_bootstrap", num_draws=50)
     low, high = derived_interval(lambda draws: draws.values([10.0])[:, 0], front)
     assert low == pytest.approx(high) == pytest.approx(0.8 * 10**-0.3 + 0.05)
 

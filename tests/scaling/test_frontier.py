@@ -93,6 +93,98 @@ def test_the_central_value_is_the_same_with_and_without_a_level():
     assert front.predict(at).tolist() == front.predict(at, level=0.95).median.tolist()
 
 
+def test_the_selection_of_a_world_is_that_of_its_own_errors():
+    """Ties in x as well: the selection of each row alone."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(10 ** rng.uniform(18, 22, 20), 2)
+    ys = np.round(rng.uniform(0.1, 0.9, (30, 40)), 2)
+    for selection, tolerance in (("pareto", 0), ("convex_hull", 0), ("convex_hull", 0.05)):
+        weights = drawn_selection(x, ys, np.ones(ys.shape, dtype=int), selection, tolerance)
+        for y, weight in zip(ys, weights, strict=True):
+            assert sorted(select(x, y, selection, tolerance)) == np.flatnonzero(weight).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
+@pytest.mark.parametrize("selection", ["pareto", "convex_hull"])
+def test_the_interval_of_a_world_takes_the_bias_off(selection):
+    """The law on frontier points lies above the truth, as does the middle of a case bootstrap; a world's does not."""
+    truth = 0.5 * 1e5**-0.25 + 0.1
+    middles = {"simulated_world": [], "case_bootstrap": []}
+    for seed in range(6):
+        x, y = runs(200, seed)
+        for intervals, found in middles.items():
+            front = fit_frontier(x, y, selection=selection, intervals=intervals, num_draws=200)
+            band = front.predict([1e23], 0.5)
+            found.append((band.low[0] + band.high[0]) / 2)
+            assert front.intervals == intervals
+    bias = {name: np.mean(values) - truth for name, values in middles.items()}
+    assert abs(bias["simulated_world"]) < 0.5 * bias["case_bootstrap"]
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
+def test_draws_of_a_world_keep_the_bounds_of_the_law():
+    x, y = runs(60)
+    front = fit_frontier(x, y, law="saturating_power", num_draws=300)
+    assert min(values.min() for values in front.bootstrap.params.values()) >= 0
+    assert front.bootstrap.params["a"].shape == (300,)
+    assert front.bootstrap.values([1e20, 1e23]).shape == (300, 2)
+    band = front.bootstrap.predict([1e20], kind="prediction")
+    assert band.high - band.low > np.ptp(front.bootstrap.quantiles(front.bootstrap.values([1e20]), 0.95))
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # of extrapolation
+def test_units_of_compute_and_of_error_change_no_interval_of_a_world():
+    x, y = runs()
+    base, scaled = (fit_frontier(u * x, v * y, num_draws=100) for u, v in ((1.0, 1.0), (1e-18, 100.0)))
+    assert scaled.interval("b") == pytest.approx(base.interval("b"), rel=1e-6)
+    assert scaled.predict([1e5], 0.9).low == pytest.approx(100 * base.predict([1e23], 0.9).low, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({}, "simulated_world"),
+        ({"groups": np.arange(120)}, "case_bootstrap"),
+        ({"selection": "all"}, "case_bootstrap"),
+    ],
+)
+def test_which_interval_is_the_default(change, kind):
+    assert fit_frontier(*runs(), num_draws=20, **change).intervals == kind
+
+
+def test_few_runs_have_the_case_bootstrap():
+    x = np.geomspace(1e18, 1e21, 8)
+    assert fit_frontier(x, 0.5 * (x / 1e18) ** -0.25 + 0.1, num_draws=20).intervals == "case_bootstrap"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"intervals": "jackknife"}, "intervals must be one of .* or None, got 'jackknife'"),
+        ({"intervals": "simulated_world", "groups": np.arange(120)}, "'simulated_world' needs .* no groups"),
+        (
+            {"intervals": "simulated_world", "selection": "all"},
+            "'simulated_world' needs selection 'pareto' or 'convex_hull'",
+        ),
+    ],
+)
+def test_intervals_that_cannot_be_had(change, message):
+    with pytest.raises(ValueError, match=message):
+        fit_frontier(*runs(), **change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("selection", ["pareto", "convex_hull"])
+def test_coverage_of_a_world(selection):
+    """95 % intervals, 50 runs, exponential excess and 1 % noise, 100 simulations: .94 less two standard errors."""
+    from tests.benchmarks.frontier_coverage import simulate
+
+    rows = [simulate("frontier", selection, 50, "exponential", 0.01, seed, num_draws=400) for seed in range(100)]
+    covered = np.mean([row["low"] <= row["truth"] <= row["high"] for row in rows])
+    print(selection, covered)
+    assert covered >= 0.89
+
+
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")
 def test_groups_widen_the_interval_of_runs_that_move_together():
     """Twenty-four trainings of five branches each: the branches of one share their excess."""
@@ -101,7 +193,10 @@ def test_groups_widen_the_interval_of_runs_that_move_together():
     x = 10 ** rng.uniform(18, 22, 120)
     y = (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(rng.exponential(0.1, 24)[trunk])
     width = {
-        g: np.ptp(fit_frontier(x, y, groups=trunk if g else None, num_draws=400).interval("b")) for g in (True, False)
+        g: np.ptp(
+            fit_frontier(x, y, intervals="case_bootstrap", groups=trunk if g else None, num_draws=400).interval("b")
+        )
+        for g in (True, False)
     }
     assert width[True] > width[False]
 

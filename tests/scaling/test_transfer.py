@@ -55,13 +55,38 @@ def test_window_keeps_the_models_inside():
         fit_transfer(upstream, downstream, window=(0.9, 1.0))
 
 
-def test_prediction_is_an_accuracy_with_an_interval():
+@pytest.mark.parametrize("intervals", ["simulated_world", "case_bootstrap"])
+def test_prediction_is_an_accuracy_with_an_interval(intervals):
     upstream, downstream = models()
-    trans = fit_transfer(upstream, downstream, hull_points="near", num_draws=200)
+    trans = fit_transfer(upstream, downstream, hull_points="near", intervals=intervals, num_draws=200)
     band = trans.predict([0.65, 0.8], level=0.9)
-    assert np.all((band.low >= 0) & (band.low <= band.median) & (band.median <= band.high) & (band.high <= 1))
+    assert np.all((band.low >= 0) & (band.low < band.high) & (band.high <= 1))
     assert trans.predict(0.65) == pytest.approx(band.median[0])
     assert trans.predict([0.2, 0.4, 0.6])[2] > trans.predict(0.2)
+    assert trans.intervals == intervals
+
+
+@pytest.mark.parametrize("hull_points", HULL_POINTS)
+def test_the_interval_of_a_world_lies_above_that_of_the_models(hull_points):
+    """Even the best models lie below the true hull: the basic interval moves up by what a simulated hull misses."""
+    rng = np.random.default_rng(0)
+    upstream = rng.uniform(0.1, 0.6, 200)
+    downstream = np.maximum(1 - (0.7 * (1 - upstream) ** 2.5 + 0.1) * np.exp(rng.exponential(0.1, 200)), 0.01)
+    world, case = (
+        fit_transfer(upstream, downstream, hull_points=hull_points, intervals=i, num_draws=200)
+        for i in ("simulated_world", "case_bootstrap")
+    )
+    bands = [trans.predict([0.8], 0.5) for trans in (world, case)]
+    assert bands[0].low + bands[0].high > bands[1].low + bands[1].high
+    low, high = world.saturation_interval()
+    assert 0 <= low < high <= 1
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_perfect_task_has_the_case_bootstrap():
+    upstream = np.linspace(0.1, 0.8, 30)
+    downstream = np.minimum(1 - (1 - upstream) ** 3 + 0.05, 1)
+    assert fit_transfer(upstream, downstream, hull_points="near", num_draws=20).intervals == "case_bootstrap"
 
 
 def test_percent_is_asked_about():

@@ -1,0 +1,151 @@
+"""Intervals of a law on the frontier or hull points, which are biased: what the same rule does in a simulated world.
+
+Even the best runs lie above the true frontier, so the law on them does too, and draws of the same runs only repeat
+that. In a world whose frontier is known, the same fit shows by how much it misses: that is taken off (the basic
+interval, Davison and Hinkley 1997, section 5.2.1). The world is the stochastic frontier of the runs, with their x.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bootstrap import BootstrapFit, solve_draws
+from .errors import FitError, FitWarning
+from .fit import Fit
+from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
+
+__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
+
+INTERVALS = ("simulated_world", "case_bootstrap")
+_TINY = np.finfo(float).tiny
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class WorldDraws(BootstrapFit):
+    """Draws of a basic interval: the fit, less what a refit in the world misses the world's own law by.
+
+    `theta` holds those of the parameters, the amplitude in its logarithm, cut at the law's bounds; a curve is drawn in
+    log y from the curves, not from `theta`.
+
+    Attributes:
+        world: parameters of the world's law in scaled units, shape (num_params,).
+        refits: parameters of the law on the selection in each simulated world, shape (num_draws, num_params).
+    """
+
+    world: np.ndarray
+    refits: np.ndarray
+
+    def first(self, num: int) -> "WorldDraws":
+        """The first of the draws."""
+        parts = {name: getattr(self, name)[:num] for name in ("theta", "residual_draws", "refits")}
+        return replace(self, **parts)
+
+    def values(self, x: ArrayLike) -> np.ndarray:
+        """Draws of the law at x, shape (num_draws, number of x)."""
+        x = np.ravel(np.asarray(x, dtype=float))
+        law, scaled = self.fit.law, x / self.fit.x_unit
+        curve, world, refits = (law.value(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
+        return curve * world / np.maximum(refits, _TINY) * self.fit.y_unit
+
+    def solve_for_x(self, y: ArrayLike) -> np.ndarray:
+        """Draws of the x at which the law takes the value y, inf where it never does: (num_draws, number of y).
+
+        In log x; where the world's law or a refit never takes the value, that draw is the fit's own.
+        """
+        law, scaled = self.fit.law, np.ravel(y) / self.fit.y_unit
+        own, world, refits = (law.inverse(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
+        with np.errstate(all="ignore"):
+            factor = world / refits
+        return own * np.where((factor > 0) & np.isfinite(factor), factor, 1.0) * self.fit.x_unit
+
+
+def check_options(
+    selection: str, intervals: str | None, groups: ArrayLike | None, noise_std: float | None, num_draws: int
+) -> None:
+    """Which options go together."""
+    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
+        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
+    if intervals is not None and intervals not in INTERVALS:
+        raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
+    if selection == "stochastic" and (intervals is not None or groups is not None):
+        raise ValueError(
+            "selection='stochastic' has the intervals of its posterior, which takes no intervals= or groups="
+        )
+    if selection != "stochastic" and noise_std is not None:
+        raise ValueError(f"noise_std goes with selection='stochastic', got {selection!r}")
+
+
+def find_world(
+    intervals: str | None,
+    selection: str,
+    groups: ArrayLike | None,
+    fit: Fit,
+    x: np.ndarray,
+    y: np.ndarray,
+    rng: np.random.Generator,
+) -> StochasticFrontier | None:
+    """The world to simulate, or None where the interval is that of the case bootstrap.
+
+    With `intervals` None it is the world wherever there is one: for a frontier or hull, without groups, of enough runs
+    with positive y.
+    """
+    is_possible = selection != "all" and groups is None and bool(np.all(y > 0))
+    if intervals == "simulated_world" and not is_possible:
+        raise ValueError("intervals='simulated_world' needs selection 'pareto' or 'convex_hull', no groups, positive y")
+    if intervals == "case_bootstrap" or not is_possible:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        try:
+            return fit_stochastic_frontier(x, y, fit.law, rng=rng)
+        except FitError:
+            if intervals is not None:
+                raise
+            return None
+
+
+def solve_worlds(
+    fit: Fit,
+    world: StochasticFrontier,
+    x: np.ndarray,
+    y: np.ndarray,
+    points: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    num_draws: int,
+    rng: np.random.Generator,
+) -> WorldDraws:
+    """Simulate worlds at the same x, select anew, refit in one batch.
+
+    Args:
+        fit: the law on the selection of the runs.
+        x, y: of all runs, shape (n,).
+        points: from simulated y and how often each run counts, both (num_draws, n), the points that the law is
+            fitted to: x (m,), y (num_draws, m), and weights (num_draws, m), in the user's units.
+    """
+    excess = _resampled_excess(world, x, y, num_draws, rng)
+    simulated = central_curve(world.fit, x) * np.exp(excess)
+    points_x, points_y, weights = points(simulated, np.ones(excess.shape, dtype=np.int64))
+    ever = np.flatnonzero(weights.any(axis=0))
+    solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
+    law = fit.law
+    theta = law.in_units(world.fit.theta, world.fit.x_unit / fit.x_unit, world.fit.y_unit / fit.y_unit)
+    basic = fit.theta + theta - solved.theta
+    if law.lower[0] >= 0:
+        basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
+    basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
+    return WorldDraws(fit, basic, solved.residual_draws, solved.num_failed, world=theta, refits=solved.theta)
+
+
+def _resampled_excess(
+    world: StochasticFrontier, x: np.ndarray, y: np.ndarray, num_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """log y of the runs over a law of the posterior, another in each draw, resampled over the runs: (num_draws, n).
+
+    The runs' own excess, because a frontier also passes through runs that the noise and the excess of the best say
+    nothing of; over a drawn law, because where the frontier lies is known no better than that.
+    """
+    excess = np.log(y) - np.log(world.draws.values(x))
+    law = rng.integers(len(excess), size=(num_draws, 1))
+    return excess[law, rng.integers(x.size, size=(num_draws, x.size))]
