@@ -5,7 +5,7 @@ the user's units changes nothing but the amplitude. `scan` eliminates the linear
 nonlinear ones (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ _MAX_ITERATIONS = 400
 # The objective is quadratic at its minimum: a step that promises this share of it moves no parameter by more than the
 # square root of that, in standard errors.
 _NEAR_DECREASE = 1e-12  # so near, rounding hides whether the objective falls: steps are taken on trust
-_LAST_DECREASE = 1e-19
+_LAST_DECREASE = 1e-17
 _GOOD_ENOUGH = 1e-4
 _MAX_NEAR_STEPS = 8  # each gains a digit at least
 # A smooth objective whose steps gain this little, time and again, falls towards a limit at infinity, along a direction
@@ -171,38 +171,75 @@ def polish(
     """
     theta = np.clip(theta, problem.lower, problem.upper)
     value = problem.value(theta)
+    ended = Solution(theta, value, np.zeros(len(theta), dtype=bool), np.zeros(len(theta), dtype=bool))
     floor = _ROUNDING**2 * problem.total_weight
-    damping = np.full(len(theta), _START_DAMPING)
-    converged, num_near = np.zeros(len(theta), dtype=bool), np.zeros(len(theta), dtype=int)
-    num_stalled = np.zeros(len(theta), dtype=int)
-    promised = np.full(len(theta), np.inf)
-    active = np.flatnonzero(np.isfinite(value))
-    part = problem if active.size == len(theta) else problem.rows(active)
+    going = _Going.started(problem, theta, value, floor)
     for _ in range(max_iterations):
-        if active.size == 0:
+        if going.place.size == 0:
             break
-        trial, predicted = _step(part, theta[active], damping[active])
-        trial_value = part.value(trial)
-        near = (predicted <= _NEAR_DECREASE * value[active]) & (damping[active] <= _START_DAMPING)
-        better = (trial_value < value[active]) | (near & np.isfinite(trial_value))
-        stalls = better & (trial_value > value[active] * (1 - _STALLED_DECREASE))
-        num_stalled[active] = np.where(better, num_stalled[active] * stalls + stalls, num_stalled[active])
-        accepted = active[better]
-        theta[accepted], value[accepted] = trial[better], trial_value[better]
-        damping[active] *= np.where(better, 0.03, 10.0)
-        num_near[active] += near
-        at_minimum = (predicted <= last_decrease * value[active]) | (value[active] <= floor[active])
-        at_minimum |= num_near[active] >= _MAX_NEAR_STEPS
-        if problem.criterion.delta is None:
-            at_minimum |= num_stalled[active] >= _MAX_STALLED
-        stuck = damping[active] > _MAX_DAMPING
-        converged[active] = at_minimum | (stuck & np.isfinite(predicted))
-        promised[active] = predicted
-        ended = at_minimum | stuck
-        if ended.any():
-            active = active[~ended]
-            part = problem.rows(active)
-    return Solution(theta, value, converged, promised <= _GOOD_ENOUGH * value)
+        has_ended, is_minimum = going.advance(last_decrease)
+        if has_ended.any():
+            going.write(ended, has_ended, is_minimum)
+            going = going.without(has_ended)
+    going.write(ended, np.ones(going.place.size, dtype=bool), np.zeros(going.place.size, dtype=bool))
+    return ended
+
+
+@dataclass
+class _Going:
+    """The members of a batch that have not come to their end; arrays of their number, `place` in the whole batch."""
+
+    problem: Problem
+    place: np.ndarray
+    theta: np.ndarray
+    value: np.ndarray
+    floor: np.ndarray
+    damping: np.ndarray
+    promised: np.ndarray
+    num_near: np.ndarray
+    num_stalled: np.ndarray
+
+    @classmethod
+    def started(cls, problem: Problem, theta: np.ndarray, value: np.ndarray, floor: np.ndarray) -> "_Going":
+        n = len(theta)
+        whole = cls(
+            problem, np.arange(n), theta.copy(), value.copy(), floor, np.full(n, _START_DAMPING), np.full(n, np.inf),
+            np.zeros(n, dtype=int), np.zeros(n, dtype=int),
+        )  # fmt: skip
+        is_undefined = ~np.isfinite(value)
+        return whole.without(is_undefined) if is_undefined.any() else whole
+
+    def without(self, gone: np.ndarray) -> "_Going":
+        left = np.flatnonzero(~gone)
+        arrays = {f.name: getattr(self, f.name)[left] for f in fields(self) if f.name != "problem"}
+        return _Going(problem=self.problem.rows(left), **arrays)
+
+    def write(self, solution: Solution, which: np.ndarray, is_minimum: np.ndarray) -> None:
+        """Into the arrays of the whole batch."""
+        at = self.place[which]
+        solution.theta[at], solution.value[at] = self.theta[which], self.value[which]
+        solution.converged[at] = is_minimum[which]
+        solution.near[at] = self.promised[which] <= _GOOD_ENOUGH * self.value[which]
+
+    def advance(self, last_decrease: float) -> tuple[np.ndarray, np.ndarray]:
+        """One step of each; which members have ended, and which of these at a minimum."""
+        value, damping = self.value, self.damping
+        trial, predicted = _step(self.problem, self.theta, damping)
+        trial_value = self.problem.value(trial)
+        near = (predicted <= _NEAR_DECREASE * value) & (damping <= _START_DAMPING)
+        better = (trial_value < value) | (near & np.isfinite(trial_value))
+        if self.problem.criterion.delta is None:
+            stalls = trial_value > value * (1 - _STALLED_DECREASE)
+            self.num_stalled = np.where(better, (self.num_stalled + 1) * stalls, self.num_stalled)
+        self.num_near = self.num_near + near
+        is_minimum = (predicted <= last_decrease * value) | (value <= self.floor) | (self.num_near >= _MAX_NEAR_STEPS)
+        is_minimum |= self.num_stalled >= _MAX_STALLED
+        self.theta = np.where(better[:, None], trial, self.theta)
+        self.value = np.where(better, trial_value, value)
+        self.damping = damping * np.where(better, 0.03, 10.0)
+        self.promised = predicted
+        stuck = self.damping > _MAX_DAMPING
+        return is_minimum | stuck, is_minimum | (stuck & np.isfinite(predicted))
 
 
 def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,10 +255,9 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
         curvature = curvature + damping[:, None] * reweighted
     diagonal = (reweighted[:, None, :] @ jacobian**2)[:, 0]
     diagonal = np.where(free, np.maximum(diagonal, _TINY), 1.0)
-    solve = _by_orthogonal_factors if len(theta) <= _SMALL_BATCH else _by_normal_equations
     size = 1 / np.sqrt(diagonal)
     scaled = jacobian * (size * free)[:, None, :]
-    move = solve(scaled, curvature, slope, damping)
+    move = _solve(scaled, curvature, slope, damping)
     predicted = -np.sum(move * gradient * size * free, axis=1) / 2
     if len(problem.law.nonlinear) > 1 and criterion.delta is None:
         # Geodesic acceleration (Transtrum and Sethna 2012) along the bend of a narrow valley.
@@ -229,7 +265,7 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
         along = (scaled @ move[..., None])[..., 0]
         bend = 2 / _ACCELERATION_STEP * ((ahead - residuals) / _ACCELERATION_STEP - along)
         bend = np.where(np.isfinite(bend) & (weights > 0), bend, 0.0)
-        turn = solve(scaled, curvature, reweighted * bend, damping) / 2
+        turn = _solve(scaled, curvature, reweighted * bend, damping) / 2
         short = np.linalg.norm(turn, axis=1) <= _MOST_TURN * np.linalg.norm(move, axis=1)
         move = move + np.where(short[:, None], turn, 0.0)
     return _moved(problem, theta, np.where(free, move * size, 0.0)), predicted
@@ -257,16 +293,15 @@ def _moved(problem: Problem, theta: np.ndarray, step: np.ndarray) -> np.ndarray:
     return np.clip(moved, problem.lower, problem.upper)
 
 
-def _by_normal_equations(
-    scaled: np.ndarray, curvature: np.ndarray, slope: np.ndarray, damping: np.ndarray
-) -> np.ndarray:
+def _solve(scaled: np.ndarray, curvature: np.ndarray, slope: np.ndarray, damping: np.ndarray) -> np.ndarray:
     """(J'HJ + damping)^-1 J'(-slope), for a Jacobian whose columns have norm one: shape (batch, p)."""
-    identity = np.eye(scaled.shape[-1])
+    if len(scaled) <= _SMALL_BATCH:
+        return _by_orthogonal_factors(scaled, curvature, slope, damping)
     hessian = np.swapaxes(scaled, 1, 2) @ (curvature[..., None] * scaled)
     # A fixed parameter's column is 0: its row is damping only, and it does not move.
-    hessian = hessian + (damping[:, None, None] + _SINGULAR) * identity
-    pull = np.einsum("bnp,bn->bp", scaled, slope)
-    return -np.linalg.solve(hessian, pull[..., None])[..., 0]
+    hessian = hessian + (damping[:, None, None] + _SINGULAR) * np.eye(scaled.shape[-1])
+    pull = slope[:, None, :] @ scaled
+    return -np.linalg.solve(hessian, np.swapaxes(pull, 1, 2))[..., 0]
 
 
 def _by_orthogonal_factors(
@@ -276,9 +311,8 @@ def _by_orthogonal_factors(
     batch, n, p = scaled.shape
     root = np.sqrt(curvature)
     target = np.divide(slope, root, out=np.zeros_like(slope), where=root > 0)
-    rows = np.empty((batch, n + p, p + 1))
+    rows = np.zeros((batch, n + p, p + 1))
     rows[:, :n, :p], rows[:, :n, p] = root[..., None] * scaled, target
     rows[:, n:, :p] = np.sqrt(damping + _SINGULAR**2)[:, None, None] * np.eye(p)
-    rows[:, n:, p] = 0.0
     factor = np.asarray(np.linalg.qr(rows, mode="r"))
     return -np.linalg.solve(factor[:, :p, :p], factor[:, :p, p:])[..., 0]

@@ -9,8 +9,8 @@ from .base import Law, softplus
 
 __all__ = ["broken_power"]
 
-_SLOPES = np.concatenate([[0.0], np.geomspace(0.2, 24.0, 13)])  # before a break, in 1 / (range of log x)
-_CHANGES = np.geomspace(0.2, 24.0, 11)  # of the slope at a break
+_SLOPES = np.concatenate([[0.0], np.geomspace(0.2, 24.0, 9)])  # before a break, in 1 / (range of log x)
+_CHANGES = np.geomspace(0.2, 24.0, 8)  # of the slope at a break
 _NEW_CHANGES = (-30.0, -6.0, -1.0, 1.0, 6.0, 30.0)  # at a further break
 _POSITIONS = np.linspace(0.05, 0.95, 12)  # of a break, in ranges of log x
 _WIDTHS = np.array([0.02, 0.06, 0.15, 0.4])  # of a break, in ranges of log x
