@@ -154,7 +154,7 @@ def fit_frontier(
     >>> front.selected.size, round(front.params["b"], 6), round(front.params["c"], 6)
     (20, 0.3, 0.1)
     """
-    check_selection(selection)
+    check_selection(selection, "stochastic")
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
     x, y = check_points(x, y)

@@ -6,12 +6,13 @@ from .hulls import convex_hull, pareto_frontier
 
 __all__ = ["SELECTIONS", "check_selection", "drawn_selection", "select"]
 
-SELECTIONS = ("all", "pareto", "convex_hull", "stochastic")
+SELECTIONS = ("all", "pareto", "convex_hull")  # of points
 
 
-def check_selection(selection: str) -> None:
-    if selection not in SELECTIONS:
-        raise ValueError(f"selection must be one of {SELECTIONS}, got {selection!r}")
+def check_selection(selection: str, *others: str) -> None:
+    """Raises a ValueError for one that is neither a selection of points nor among the others."""
+    if selection not in (*SELECTIONS, *others):
+        raise ValueError(f"selection must be one of {(*SELECTIONS, *others)}, got {selection!r}")
 
 
 def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0) -> np.ndarray:

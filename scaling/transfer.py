@@ -329,7 +329,7 @@ def _fractions(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def _check_choices(selection: str, hull_points: str, window: tuple[float, float]) -> None:
-    check_selection(selection)
+    check_selection(selection, "stochastic")
     if hull_points not in HULL_POINTS:
         raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
     if selection != "convex_hull" and hull_points != "vertices":
