@@ -4,26 +4,11 @@ from scipy.optimize import minimize
 
 from scaling import OBJECTIVES, Fit, FitError, FitWarning, fit_law
 
-C = np.geomspace(1e18, 1e21, 8)
-E = 0.5 * (C / 1e18) ** -0.25 + 0.1
+from .reports import SHALLOW_X, SHALLOW_Y, C, E, noisy
+
 TRUTH_AT_10X = 0.5 * 1e4**-0.25 + 0.1
 WITHOUT_COUNTS = [name for name in OBJECTIVES if name != "binomial"]
 C_BELOW = {"c": (0, 0.2)}
-FREE = {"c": (-np.inf, np.inf)}
-
-# Two public reports of "optimal parameters not found", with the optimum of least squares.
-SHALLOW_X = [0.015, 0.025, 0.035, 0.045, 0.055, 0.065, 0.075, 0.085, 0.095, 0.125, 0.175, 0.225, 0.275]
-SHALLOW_Y = [
-    5.62837, 4.62408, 3.73666, 3.06682, 2.57519, 2.08152, 1.71527, 1.46858, 1.25019, 0.801783, 0.433724, 0.260123,
-    0.193962,
-]  # fmt: skip
-STEEP_X = [1000, 3250, 5500, 10000, 32500, 55000, 77500, 100000, 200000]
-STEEP_Y = [1100, 500, 288, 200, 113, 67, 52, 44, 5]
-
-
-def noisy(seed, noise=0.01, x=C):
-    rng = np.random.default_rng(seed)
-    return (0.5 * (x / 1e18) ** -0.25 + 0.1) * np.exp(noise * rng.standard_normal(x.size))
 
 
 @pytest.mark.parametrize("objective", WITHOUT_COUNTS)
