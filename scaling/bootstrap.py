@@ -1,5 +1,7 @@
 """The bootstrap of a fit: draw the points or their residuals again, fit every draw in one batch, read off intervals."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import FitError, FitWarning
-from .fit import Fit, residual_unit, scaled_x
+from .fit import Fit, check_positive, residual_unit, scaled_x
+from .groups import number_groups
 from .prediction import Prediction, check_kind, check_level
 from .scan import promising
 from .solver import Problem, polish, scan
@@ -24,7 +27,7 @@ _DRAW_DECREASE = 1e-12  # share of the objective: a draw's parameters are right 
 _LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class BootstrapFit:
     """Draws of a fit. Made by `bootstrap_fit`, and carried by `FrontierFit` and `TransferFit`.
 
@@ -52,14 +55,15 @@ class BootstrapFit:
             FitWarning("failed_draws", f"{self.num_failed} of {total} bootstrap draws had too few distinct points"),
         )
 
-    def first(self, num: int) -> "BootstrapFit":
-        """The first of the draws."""
-        return replace(self, theta=self.theta[:num], residual_draws=self.residual_draws[:num])
+    def take(self, rows: np.ndarray) -> BootstrapFit:
+        """Those of the draws."""
+        return replace(self, theta=self.theta[rows], residual_draws=self.residual_draws[rows])
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:
         """Each parameter's draws in the user's units, shape (num_draws,)."""
-        values = self.fit.law.in_units(self.theta, self.fit.x_unit, self.fit.y_unit)
+        with np.errstate(all="ignore"):
+            values = self.fit.law.in_units(self.theta, self.fit.x_unit, self.fit.y_unit)
         return dict(zip(self.fit.law.params, values.T, strict=True))
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
@@ -74,8 +78,9 @@ class BootstrapFit:
 
     def values(self, x: ArrayLike) -> np.ndarray:
         """Each draw's law at x, shape (num_draws, number of x)."""
-        scaled, _ = scaled_x(self.fit, np.asarray(x, dtype=float))
-        return self.fit.law.value(self.theta, scaled) * self.fit.y_unit
+        scaled, _ = scaled_x(self.fit, check_positive("x", np.asarray(x, dtype=float)))
+        with np.errstate(all="ignore"):
+            return self.fit.law.value(self.theta, scaled) * self.fit.y_unit
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """Each draw's x at which the law takes the value y, inf where it never does: shape (num_draws, number of y)."""
@@ -140,7 +145,7 @@ def bootstrap_fit(
         num_draws: how many draws.
         method: "residual" (the default) keeps x and draws residuals, each scaled up by its leverage; "case" draws
             points; "cluster" (the default with groups) draws groups of points.
-        groups: shape (n,), what is drawn together (seeds of one cell, branches of one trunk).
+        groups: shape (n,), what is drawn together (seeds of one cell, branches of one trunk); a null is on its own.
         rng: source of the draws; None is `numpy.random.default_rng(0)`.
 
     Intervals are percentiles, expanded from a normal to Student's quantile with the fit's degrees of freedom.
@@ -163,43 +168,58 @@ def bootstrap_fit(
     method = method or ("residual" if groups is None else "cluster")
     if method not in METHODS or (groups is None) == (method == "cluster"):
         raise ValueError(f"method must be one of {METHODS}, 'cluster' with groups and only then, got {method!r}")
-    problem, y = fit.problem, fit.problem.y
-    weights = case_weights(len(y), num_draws, rng, groups)
+    _check_num_draws(num_draws)
+    if fit.degrees_of_freedom <= 0:
+        raise FitError(f"no bootstrap: {fit.num_points:g} points and {fit.num_free} free parameters leave no residual")
+    rows = _repeated_rows(fit.problem.weights[0])
+    x, y, scale = fit.problem.x[rows], fit.problem.y[rows], fit.problem.residual_scale[rows]
     if method == "residual":
-        weights, y = np.ones(weights.shape), _residual_draws_of_y(fit, num_draws, rng)
-    bootstrap = solve_draws(fit, problem.x, y, weights * problem.weights, rng, problem.residual_scale)
+        weights, y = np.ones((num_draws, len(rows))), _residual_draws_of_y(fit, rows, num_draws, rng)
+    else:
+        place = None if groups is None else number_groups(groups, len(fit.y))[1][rows]
+        weights = case_weights(len(rows), num_draws, rng, place)
+    bootstrap = solve_draws(fit, x, y, weights, rng, scale)
     return replace(bootstrap, is_expanded=fit.degrees_of_freedom > 0)
 
 
-def _residual_draws_of_y(fit: Fit, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+def _repeated_rows(counts: np.ndarray) -> np.ndarray:
+    """Each row as often as it counts."""
+    if np.any(counts % 1 != 0):
+        raise ValueError(f"a bootstrap needs whole counts, got {counts[np.flatnonzero(counts % 1)[0]]:g}")
+    return np.repeat(np.arange(counts.size), counts.astype(int))
+
+
+def _residual_draws_of_y(fit: Fit, rows: np.ndarray, num_draws: int, rng: np.random.Generator) -> np.ndarray:
     """The law plus residuals drawn anew, each divided by sqrt(1 - leverage): scaled, shape (num_draws, n)."""
-    problem, link = fit.problem, fit.problem.link
-    root = np.sqrt(problem.weights[0])[:, None]
-    factor = np.linalg.qr(root * problem.residual_jacobian(fit.theta[None])[0][:, fit.is_free])[0]
+    problem, link, n = fit.problem, fit.problem.link, len(rows)
+    factor = np.linalg.qr(problem.residual_jacobian(fit.theta[None])[0][rows][:, fit.is_free])[0]
     leverage = np.minimum(np.sum(factor**2, axis=1), _LARGEST_LEVERAGE)
-    n = len(leverage)
-    residuals = fit.residuals / np.sqrt(1 - leverage)
+    residuals = fit.residuals[rows] / np.sqrt(1 - leverage)
+    if fit.objective.is_binomial and fit.residual_std > 0:  # no less than the spread of counts
+        residuals = residuals * np.sqrt(fit.error_variance) / fit.residual_std
     # Draws from n centred residuals have (n - 1) / n of their variance.
     drawn = rng.choice((residuals - residuals.mean()) * np.sqrt(n / (n - 1)), size=(num_draws, n))
-    middle = problem.law.value(fit.theta, problem.x)
+    middle, scale = problem.law.value(fit.theta, problem.x[rows]), problem.residual_scale[rows]
     if fit.objective.is_binomial:
-        scale = np.sqrt(middle * (1 - middle)) * problem.residual_scale
-        return np.clip(middle + drawn * scale, 0.0, 1.0)
-    return link.backward(link.forward(middle) + drawn * problem.residual_scale)
+        return np.clip(middle + drawn * np.sqrt(middle * (1 - middle)) * scale, 0.0, 1.0)
+    return link.backward(link.forward(middle) + drawn * scale)
+
+
+def _check_num_draws(num_draws: int) -> None:
+    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
+        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
 
 
 def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: ArrayLike | None = None) -> np.ndarray:
     """How often each of n points (or its group) is drawn, shape (num_draws, n)."""
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
-        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
+    _check_num_draws(num_draws)
     if groups is None:
         return rng.multinomial(n, np.full(n, 1 / n), size=num_draws)
-    labels = [str(group) for group in np.asarray(groups, dtype=object).ravel()]
-    if len(labels) != n:
-        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
-    place = {label: index for index, label in enumerate(dict.fromkeys(labels))}
-    counts = rng.multinomial(len(place), np.full(len(place), 1 / len(place)), size=num_draws)
-    return counts[:, [place[label] for label in labels]]
+    labels, place, _ = number_groups(groups, n)
+    if len(labels) < 2:
+        raise ValueError(f"groups must have two labels or more to be drawn from, got {labels}")
+    counts = rng.multinomial(len(labels), np.full(len(labels), 1 / len(labels)), size=num_draws)
+    return counts[:, place]
 
 
 def solve_draws(
@@ -228,6 +248,8 @@ def solve_draws(
     scale = np.full(len(x), residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
     problem = replace(fit.problem, x=x, y=y, weights=weights[enough].astype(float), residual_scale=scale)
     theta = _solve(problem, fit.theta)
+    if fit.law.canonical is not None:
+        theta = np.array([fit.law.canonical(row) for row in theta]).reshape(theta.shape)
     num_failed = len(weights) - len(theta)
     if len(theta) == 0:
         raise FitError("no bootstrap draw came to a minimum")

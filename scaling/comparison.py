@@ -1,5 +1,7 @@
 """Compare laws by what they say of points that they were not fitted to."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,7 @@ def compare_laws(
     laws: Sequence[str | Law] | None = None,
     holdout: Holdout = "above_share",
     objective: str = "log_least_squares",
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """One row a law: its error on held-out points, and the criteria of its fit to all of them.
 
     Args:

@@ -27,11 +27,10 @@ class Covariance:
     untold: np.ndarray
     effects: np.ndarray
 
-    @property
-    def matrix(self) -> np.ndarray:
-        """Shape (p, p); nan in rows and columns of parameters that are not told."""
-        matrix = self.factor @ self.factor.T
-        hidden = np.any(np.abs(self.untold) > _COMPONENT, axis=1)
+    def of(self, change: np.ndarray) -> np.ndarray:
+        """Of quantities whose gradients are the rows of change (q, p): (q, q); nan for those that are not told."""
+        factor = change @ self.factor
+        matrix, hidden = factor @ factor.T, np.isinf(self.spread(change))
         matrix[hidden] = matrix[:, hidden] = np.nan
         return matrix
 

@@ -1,5 +1,7 @@
 """Intervals of anything that is computed from fits: the x that reaches a target, a ratio of two laws' compute."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -31,7 +33,8 @@ def derived_interval(
             has `params` (a dict of arrays), `values(x)` and `solve_for_x(y)`, both of shape (num_draws, size).
         fits: results of `fit_law` (drawn anew by `bootstrap_fit`), `bootstrap_fit`, `fit_frontier`, `fit_transfer`.
         level: probability of the interval, such as 0.95.
-        num_draws, rng: of the fits that have no draws yet.
+        num_draws, rng: of the fits that have no draws yet. Percentiles are expanded as those of the fit with the fewest
+            degrees of freedom.
 
     Returns:
         (low, high); inf where a share of the draws never reaches the target.
@@ -55,18 +58,27 @@ def derived_interval(
     """
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
-    draws = [_draws_of(fit, num_draws, rng) for fit in fits]
-    size = min(len(draw.theta) for draw in draws)
-    values = np.asarray(function(*(draw.first(size) for draw in draws)), dtype=float)
+    # Draws of two results may come of the same seed: in an order of its own each is independent of the others.
+    known = {id(fit): _draws_of(fit, num_draws, rng) for fit in fits}
+    size = min(len(draw.theta) for draw in known.values())
+    known = {key: draw.take(rng.permutation(len(draw.theta))[:size]) for key, draw in known.items()}
+    draws = [known[id(fit)] for fit in fits]
+    values = np.asarray(function(*draws), dtype=float)
     if values.shape != (size,):
         raise ValueError(f"the function must return one number a draw, shape ({size},), got {values.shape}")
     if np.isnan(values).any():
         raise ValueError(f"the function returned nan for {np.isnan(values).sum()} of {size} draws")
-    low, high = draws[0].quantiles(values, level)
+    expanded = [draw for draw in draws if draw.is_expanded]
+    widest = min(expanded, key=lambda draw: draw.fit.degrees_of_freedom, default=draws[0])
+    low, high = widest.quantiles(values, level)
     return float(low), float(high)
 
 
 def _draws_of(fit: Any, num_draws: int, rng: np.random.Generator) -> BootstrapFit:
     if isinstance(fit, Fit):
         return bootstrap_fit(fit, num_draws=num_draws, rng=rng)
-    return fit if isinstance(fit, BootstrapFit) else fit.bootstrap
+    draws = fit if isinstance(fit, BootstrapFit) else getattr(fit, "bootstrap", None)
+    if not isinstance(draws, BootstrapFit):
+        kind = type(fit).__name__
+        raise TypeError(f"fits must come of fit_law, bootstrap_fit, fit_frontier or fit_transfer, got a {kind}")
+    return draws

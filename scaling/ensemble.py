@@ -1,6 +1,7 @@
 """A weighted mean of laws: the recommended extrapolator."""
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .comparison import check_laws, check_pairs
-from .errors import FitWarning
 from .fit import check_positive
 from .laws import Law
 from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members
-from .prediction import Prediction, check_kind, check_level
+from .prediction import Prediction, check_kind, check_level, warn_beyond
 from .trend import Trend, find_trend
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ DEFAULT_LAWS = (
     "power", "saturating_power", "reciprocal_shift_power", "double_saturating_power", "sigmoidal_power",
     "broken_power",
 )  # fmt: skip
-_FAR = 10 * (1 + 1e-9)  # times the largest x, beyond which an extrapolation is warned of
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,7 +74,7 @@ class EnsembleFit:
             FitWarning: `extrapolation` more than a decade beyond the points.
         """
         x = check_positive("x", np.asarray(x, dtype=float))
-        self._warn_of_extrapolation(x)
+        warn_beyond(x, self.x)
         logs = self.log_values(x.ravel())
         middle = self.weights @ logs
         if level is None:
@@ -85,7 +84,7 @@ class EnsembleFit:
         ends = self._ends(logs, middle, level, kind)
         median, low, high = (np.exp(end).reshape(x.shape) for end in (middle, *ends))
         if np.all(self.y <= 1):
-            high = np.minimum(high, np.maximum(1.0, median))
+            high = np.where(median > 1, high, np.minimum(high, 1.0))
         return Prediction(x, median, low, high, level, kind)
 
     def log_values(self, x: np.ndarray) -> np.ndarray:
@@ -103,14 +102,8 @@ class EnsembleFit:
         inner_low, inner_high = _weighted_quantiles(logs, self.weights, ((1 - level) / 2, (1 + level) / 2))
         return np.minimum(middle - half, inner_low), np.maximum(middle + half, inner_high)
 
-    def _warn_of_extrapolation(self, x: np.ndarray) -> None:
-        far = max(np.max(x, initial=0.0) / self.x[-1], self.x[0] / np.min(x, initial=np.inf))
-        if far > _FAR:
-            message = f"x lies {np.log10(far):.2f} decades beyond the points fitted"
-            warnings.warn(FitWarning("extrapolation", message), stacklevel=3)
-
     @cached_property
-    def table(self) -> "pd.DataFrame":
+    def table(self) -> pd.DataFrame:
         """One row a member: law, reach, weight, noise, held-out log RMSE."""
         import pandas as pd  # here, because it is most of the time of the import
 

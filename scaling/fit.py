@@ -1,6 +1,7 @@
 """A law fitted to points: frozen, with what it does not know."""
 
-import warnings
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -12,17 +13,16 @@ from .covariance import Covariance, parameter_covariance
 from .errors import FitError, FitWarning
 from .laws import Law
 from .objectives import Objective
-from .prediction import Prediction, check_kind, check_level
+from .prediction import Prediction, check_kind, check_level, warn_beyond
 from .solver import Problem
 
-__all__ = ["Fit", "bound_units", "check_positive", "residual_unit", "scaled_x"]
+__all__ = ["Fit", "bound_units", "check_inside", "check_positive", "residual_unit", "scaled_x"]
 
 _COMPLEX_STEP = 1e-30  # a derivative by complex step has no cancellation, so any tiny step will do
 _AT_BOUND = 1e-9  # of a parameter's size that matters
-_FAR = 10 * (1 + 1e-9)  # times the largest x, or below the least over it: an extrapolation to be warned of
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Fit:
     """A law fitted to points. Made by `fit_law`.
 
@@ -110,13 +110,13 @@ class Fit:
     def covariance(self) -> np.ndarray:
         """Covariance of the parameters in the user's units, shape (num_params, num_params).
 
-        s^2 (J'J)^-1 for least squares; for a Huber objective with the factor of Huber 1981, section 7.6; for
-        `binomial` s^2 is at least 1. Rows of a parameter at its bound, and of one that the data do not identify, are
-        nan: their intervals come from `profile_interval`.
+        s^2 (J'J)^-1 for least squares; for a Huber objective with sum(psi^2) / mean(psi')^2 for s^2 (Huber 1981,
+        section 7.6, without its correction K for few points); for `binomial` s^2 is at least 1. Rows of a
+        parameter at its bound, and of one that the data do not identify, are nan: `profile_interval` has theirs.
         """
         change = self._units_jacobian()[:, self.is_free]
         with np.errstate(over="ignore", invalid="ignore"):
-            covariance = change @ self.free_covariance.matrix @ change.T
+            covariance = self.free_covariance.of(change)
         covariance[~self.is_free] = covariance[:, ~self.is_free] = np.nan
         return covariance
 
@@ -185,25 +185,31 @@ class Fit:
         return float(self.num_points * (log_variance + np.log(2 * np.pi) + 1) + 2 * jacobian)
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """Interval of a parameter: the delta method with Student's t, cut at the law's bounds.
+        """Interval of a parameter: the delta method with Student's t, cut at its bounds.
 
         Raises:
             ValueError: the law has no such parameter, or the level is outside (0, 1).
             FitError: it sits at its bound or is not identified: `profile_interval` has an interval.
         """
         check_level(level)
-        index = self.law.index(name)
+        self.law.index(name)
         error = self.standard_errors[name]
+        low, high = self.bounds[name]
+        if low == high:
+            raise FitError(f"{name} is fixed at {low:g}: it has no interval")
+        if not self.degrees_of_freedom > 0:
+            raise FitError(f"no interval: {self._why_no_interval()}")
         if not np.isfinite(error):
             raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use profile_interval")
         half = self.student_quantile(level) * error
-        low, high = max(self.params[name] - half, self.law.lower[index]), self.params[name] + half
-        return low, min(high, self.law.upper[index])
+        return max(self.params[name] - half, low), min(self.params[name] + half, high)
 
     def student_quantile(self, level: float) -> float:
-        """Half the width of a central interval, in standard errors."""
-        from scipy.special import stdtrit  # here, because it would double the time of the import
+        """Half the width of a central interval, in standard errors: Student's, or of known binomial variance normal."""
+        from scipy.special import ndtri, stdtrit  # here, because it would double the time of the import
 
+        if self.objective.is_binomial and self.residual_std <= 1:  # the variance is that of counts: known
+            return float(ndtri((1 + level) / 2))
         return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
 
     def _why_no_interval(self) -> str:
@@ -235,7 +241,8 @@ class Fit:
         Warns:
             FitWarning: `extrapolation` more than a decade beyond the points.
         """
-        x = check_positive("x", np.asarray(x, dtype=float))
+        x = np.asarray(x, dtype=float)
+        check_positive("x", x) if self.law.link is None else check_inside("x", x)
         scaled, shape = scaled_x(self, x)
         self._warn_of_extrapolation(x)
         median = self.law.value(self.theta, scaled)
@@ -248,22 +255,18 @@ class Fit:
         return Prediction(x, *self.cut(*ends), level=level, kind=kind)
 
     def _warn_of_extrapolation(self, x: np.ndarray) -> None:
-        if self.law.increasing or x.size == 0:
-            return
-        columns = zip(self.law.inputs, np.atleast_2d(x.reshape(-1, self.law.num_inputs).T),
-                      np.atleast_2d(self.x.T), strict=True)  # fmt: skip
-        for name, at, known in columns:
-            far = max(np.max(at) / np.max(known), np.min(known) / np.min(at))
-            if far > _FAR and name != "group":
-                message = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
-                warnings.warn(FitWarning("extrapolation", message), stacklevel=3)
+        if not self.law.increasing:
+            at = x.reshape(-1, self.law.num_inputs).T
+            for name, asked, known in zip(self.law.inputs, at, np.atleast_2d(self.x.T), strict=True):
+                if name != "group":
+                    warn_beyond(asked, known, name, stacklevel=4)
 
     def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The ends of a band held in [0, 1] where every y lies there, above 0 where every y does."""
         if np.all(self.y >= 0):
             low = np.maximum(low, np.minimum(0.0, median))
             if np.all(self.y <= 1):
-                high = np.minimum(high, np.maximum(1.0, median))
+                high = np.where(median > 1, high, np.minimum(high, 1.0))  # of a law above 1 nothing is cut
         return median, low, high
 
     def _delta_interval(
@@ -274,8 +277,11 @@ class Fit:
         link = self.problem.link
         if self.objective.is_binomial:
             link = _log_link()
-        gradient = self.law.jacobian(self.theta, scaled)[:, self.is_free] * link.slope(median)[:, None]
+        with np.errstate(all="ignore"):
+            gradient = self.law.jacobian(self.theta, scaled)[:, self.is_free] * link.slope(median)[:, None]
         spread = self.free_covariance.spread(gradient)
+        if link.name == "log" and np.any(median <= 0):
+            raise FitError("the law is not positive at every x: its logarithm has no interval there")
         if kind == "prediction":
             spread = np.hypot(spread, self._new_point_spread(link, median))
         half = self.student_quantile(level) * spread
@@ -298,6 +304,8 @@ class Fit:
         1000.0
         """
         y = np.asarray(y, dtype=float)
+        if np.isnan(y).any():
+            raise ValueError("y must be numbers, got nan")
         return (self.law.inverse(self.theta, y.ravel() / self.y_unit) * self.x_unit).reshape(y.shape)
 
     def summary(self) -> str:
@@ -313,7 +321,7 @@ class Fit:
         return fit_to_dict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Fit":
+    def from_dict(cls, values: dict[str, Any]) -> Fit:
         """The fit that `to_dict` wrote.
 
         Raises:
@@ -329,7 +337,8 @@ def bound_units(law: Law, x_unit: Any, y_unit: float) -> np.ndarray:
 
     A mixed parameter's unit depends on others: it has its own bounds (0, inf), or the units are one.
     """
-    unit = law.in_units(np.ones(len(law.params)), x_unit, y_unit)
+    with np.errstate(over="ignore"):
+        unit = law.in_units(np.ones(len(law.params)), x_unit, y_unit)
     return np.where([name in law.mixed for name in law.params], 1.0, unit)
 
 
@@ -352,6 +361,14 @@ def check_positive(name: str, values: np.ndarray) -> np.ndarray:
     if bad.size:
         row = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0]
         raise ValueError(f"{name} must be positive and finite; row {row} is {values.ravel()[bad[0]]} ({bad.size} such)")
+    return values
+
+
+def check_inside(name: str, values: np.ndarray) -> np.ndarray:
+    bad = np.flatnonzero(~((values.ravel() > 0) & (values.ravel() < 1)))
+    if bad.size:
+        value = values.ravel()[bad[0]]
+        raise ValueError(f"{name} must lie strictly between 0 and 1; row {bad[0]} is {value:g} ({bad.size} such)")
     return values
 
 

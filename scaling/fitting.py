@@ -1,5 +1,7 @@
 """Fit a law to points, from no starting values."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +37,7 @@ def fit_law(
     y_std: ArrayLike | None = None, counts: ArrayLike | None = None, num_eval: ArrayLike | None = None,
     bounds: _Bounds | None = None, fixed: Mapping[str, float] | None = None, groups: ArrayLike,
     shared: Sequence[str] = (),
-) -> "GroupedFit": ...  # fmt: skip
+) -> GroupedFit: ...  # fmt: skip
 def fit_law(
     law: str | Law,
     x: ArrayLike,
@@ -50,7 +52,7 @@ def fit_law(
     fixed: Mapping[str, float] | None = None,
     groups: ArrayLike | None = None,
     shared: Sequence[str] = (),
-) -> "Fit | GroupedFit":
+) -> Fit | GroupedFit:
     """Fit a law to points: the global optimum, from no starting values, in any units.
 
     Args:
@@ -87,7 +89,8 @@ def fit_law(
     if groups is not None:
         from .grouped import fit_groups
 
-        return fit_groups(find_law(law), x, y, groups, tuple(shared), per_point, options)
+        shared = (shared,) if isinstance(shared, str) else tuple(dict.fromkeys(shared))
+        return fit_groups(find_law(law), x, y, groups, shared, per_point, options)
     if shared:
         raise ValueError(f"shared={list(shared)} needs groups=, a label a point")
     fit = fit_points(find_law(law), x, y, per_point, options)
@@ -101,7 +104,7 @@ def fit_points(law: Law, x: ArrayLike, y: ArrayLike, per_point: Mapping[str, Any
     fixed: Mapping[str, float] = options["fixed"]
     default = "log_least_squares" if law.link is None else "least_squares"
     rule = find_objective(options["objective"] or default, options["delta"])
-    points = check_points(law, rule, x, y, per_point)
+    points = check_points(law, rule, x, y, per_point, len(fixed))
     problem, x_unit, y_unit = pose(law, rule, points, options["bounds"], fixed)
     minimum = minimise(problem)
     fit = Fit(problem, minimum.theta, points.x, points.y, x_unit, y_unit, minimum.value)

@@ -1,5 +1,7 @@
 """The compute frontier: the best error at each compute, and the law that it follows."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -9,22 +11,22 @@ from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, case_weights, solve_draws
 from .errors import FitError, FitWarning
-from .fit import Fit
+from .fit import Fit, check_positive
 from .fitting import fit_law
 from .hulls import check_points
 from .laws import Law, find_law
-from .prediction import Prediction
+from .prediction import Prediction, warn_beyond
 from .selection import check_selection, drawn_selection, select
 from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from .worlds import check_options, find_world, solve_worlds
 
 __all__ = ["FrontierFit", "fit_frontier"]
 
-# Points that near to a hull, in y, count as on it: the rounding of an exact power law's collinear points.
+# Points that near to a hull, relative to the largest y, count as on it: rounding of an exact law's collinear points.
 _HULL_TOLERANCE = 1e-12
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class FrontierFit:
     """A law on the frontier of runs. Made by `fit_frontier`.
 
@@ -75,9 +77,15 @@ class FrontierFit:
         Where every y is at most 1, they are taken for fractions, and so is what is predicted: it is cut at 1.
         """
         limit = 1.0 if self.y.max() <= 1 else np.inf
-        if level is None:
-            return np.minimum(self.fit.predict(x), limit)
-        band = self.bootstrap.predict(x, level)
+        if not self.fit.law.increasing:
+            warn_beyond(check_positive("x", np.asarray(x, dtype=float)), self.x)
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", category=FitWarning, message=".*decades beyond"
+            )  # of the frontier's points
+            if level is None:
+                return np.minimum(self.fit.predict(x), limit)
+            band = self.bootstrap.predict(x, level)
         ends = {name: np.minimum(getattr(band, name), limit) for name in ("median", "low", "high")}
         return replace(band, **ends)
 
@@ -86,7 +94,10 @@ class FrontierFit:
         lines = self.bootstrap.interval_lines(level)
         if self.stochastic is None:
             head = f"{self.selection} of {self.x.size} runs: {self.selected.size} points; intervals: {self.intervals}"
-            return "\n".join([head, self.fit.summary(), *lines])
+            if self.intervals == "simulated_world":
+                head += ", with the bias of the selection taken off: the law itself may lie outside"
+            own = [f"  warning ({warning.kind}): {warning}" for warning in self.bootstrap.warnings]
+            return "\n".join([head, self.fit.summary(), *lines, *own])
         law = self.fit.law
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
         notes = [f"  warning ({warning.kind}): {warning}" for warning in self.warnings]
@@ -100,7 +111,7 @@ def fit_frontier(
     *,
     law: str | Law = "saturating_power",
     selection: str = "pareto",
-    tolerance: float = _HULL_TOLERANCE,
+    tolerance: float | None = None,
     objective: str = "log_least_squares",
     intervals: str | None = None,
     noise_std: float | None = None,
@@ -130,7 +141,7 @@ def fit_frontier(
         y: error of each run, shape (n,); lower is better.
         law: as in `fit_law`; any law of one variable.
         selection: "stochastic"; "pareto" (Zhai et al. 2021), "convex_hull" (lower hull in linear axes), or "all".
-        tolerance: points that near to the hull, in y, count as on it.
+        tolerance: points that near to the hull, in y, count as on it; None: what rounding does to the largest y.
         objective: as in `fit_law`; a stochastic frontier has its own, the likelihood.
         intervals: of the law on a frontier or hull, "simulated_world" or "case_bootstrap"; None: the first, where
             there are no groups and at least four runs a parameter.
@@ -155,11 +166,14 @@ def fit_frontier(
     (20, 0.3, 0.1)
     """
     check_selection(selection, "stochastic")
+    if objective == "binomial":
+        raise ValueError("objective 'binomial' needs the images of each error rate: take the points and fit_law")
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
     x, y = check_points(x, y)
     if selection == "stochastic":
         return _stochastic(x, y, law, noise_std=noise_std, num_draws=num_draws, rng=rng)
+    tolerance = _HULL_TOLERANCE * float(np.max(np.abs(y), initial=0.0)) if tolerance is None else tolerance
     selected = select(x, y, selection, tolerance)
     if selected.size < len(find_law(law).params) <= x.size:
         raise FitError(

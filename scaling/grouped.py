@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import FitError
+from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_points
+from .groups import number_groups
 from .identification import check_range, find_warnings
 from .laws import Law
 from .laws.grouped import grouped_law
 from .objectives import find_objective
 from .points import check_points, pose
-from .prediction import Prediction
+from .prediction import Prediction, warn_beyond
 from .search import Minimum
 from .solver import polish
 
@@ -25,7 +26,7 @@ __all__ = ["GroupedFit", "fit_groups"]
 _MOST_STARTS = 8  # values of the shared parameters that are tried, each from one group's own fit
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class GroupedFit:
     """A law fitted to several groups at once. Made by `fit_law(..., groups=, shared=)`.
 
@@ -59,13 +60,20 @@ class GroupedFit:
         """Interval of a shared parameter, or of a group's own; see `Fit.interval`."""
         return self.joint.interval(self._name(name, group), level)
 
-    def predict(self, x: ArrayLike, group: Any, level: float | None = None) -> np.ndarray | Prediction:
+    def predict(
+        self, x: ArrayLike, group: Any, level: float | None = None, kind: str = "confidence"
+    ) -> np.ndarray | Prediction:
         """The law of one group at x; see `Fit.predict`."""
         x = np.asarray(x, dtype=float)
-        at = np.stack([x, np.full(x.shape, self._number(group))], axis=-1)
-        if level is None:
-            return self.joint.predict(at)
-        return replace(self.joint.predict(at, level), x=x)
+        number = self._number(group)
+        at = np.stack([x, np.full(x.shape, number)], axis=-1)
+        if not self.law.increasing:
+            warn_beyond(x, self.joint.x[self.joint.x[:, 1] == number, 0])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=FitWarning, message=".*decades beyond")  # of all groups
+            if level is None:
+                return self.joint.predict(at)
+            return replace(self.joint.predict(at, level, kind), x=x)
 
     def solve_for_x(self, y: ArrayLike, group: Any) -> np.ndarray:
         """x at which the law of one group takes the value y; see `Fit.solve_for_x`."""
@@ -103,13 +111,20 @@ def fit_groups(
     labels, numbers = _number_groups(groups, np.size(y))
     for name in shared:
         law.index(name)
+    clash = [label for label in labels if label in shared]
+    if clash:
+        raise ValueError(f"a group must not be named like a shared parameter, got {clash[0]!r}")
+    if law.link is not None:
+        raise ValueError(f"groups= needs a law of positive values, got the line {law.name!r}")
+    if np.shape(x) != np.shape(y):
+        raise ValueError(f"x and y must be equally long, got shapes {np.shape(x)} and {np.shape(y)}")
     joint_law = grouped_law(law, len(labels), shared)
     if law.num_inputs != 1:
         raise ValueError(f"groups= needs a law of one input, got {law.name!r}")
     rule = find_objective(options["objective"] or ("log_least_squares" if law.link is None else "least_squares"))
     rule = find_objective(rule.name, options["delta"])
     at = np.column_stack([np.asarray(x, dtype=float), numbers])
-    points = check_points(joint_law, rule, at, y, per_point)
+    points = check_points(joint_law, rule, at, y, per_point, len(_of_each(joint_law, options["fixed"])))
     bounds, fixed = (_of_each(joint_law, options[key]) for key in ("bounds", "fixed"))
     # A shared amplitude is one number in the user's units only: then the units are one, as for a bounded one.
     unscaled = {name: (0.0, np.inf) for name in law.mixed if name in shared}
@@ -131,16 +146,12 @@ def fit_groups(
 
 def _number_groups(groups: ArrayLike, n: int) -> tuple[tuple[Any, ...], np.ndarray]:
     """Labels in the order in which they come, and each point's number from 1."""
-    each = np.asarray(groups, dtype=object).ravel().tolist()
-    if len(each) != n:
-        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
-    missing = [row for row, label in enumerate(each) if label is None or label != label]
-    if missing:
-        raise ValueError(f"groups must not be null; row {missing[0]} is {each[missing[0]]}")
-    place = {label: number for number, label in enumerate(dict.fromkeys(each), start=1)}
-    if len(place) < 2:
-        raise ValueError(f"groups must have two labels or more, got {list(place)}")
-    return tuple(place), np.array([place[label] for label in each], dtype=float)
+    labels, place, is_null = number_groups(groups, n)
+    if is_null.any():
+        raise ValueError(f"groups must not be null; row {np.flatnonzero(is_null)[0]} is ({is_null.sum()} such)")
+    if len(labels) < 2:
+        raise ValueError(f"groups must have two labels or more, got {labels}")
+    return tuple(labels), place + 1.0
 
 
 def _of_each(joint: Law, values: Mapping[str, Any]) -> dict[str, Any]:

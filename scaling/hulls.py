@@ -4,6 +4,8 @@ Most points of a large cloud lie far from both. A sample's frontier (hull) disca
 is sorted. A discarded point is beaten by (lies inside the hull of) points of the set, so the result is exact.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

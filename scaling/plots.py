@@ -132,7 +132,8 @@ def _draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] |
     first_other = len(_FAMILIES) if len(others) < len(names) else 0
     for name in names:
         place = _FAMILIES.index(name) if name in _FAMILIES else first_other + others.index(name)
-        colour, marker = _STYLES[place % len(_STYLES)]
+        # Where the colours come round again, other markers do.
+        colour, marker = _STYLES[place % len(_STYLES)][0], _STYLES[(place + place // len(_STYLES)) % len(_STYLES)][1]
         member = labels == name
         ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=name)
 

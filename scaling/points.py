@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import FitError
-from .fit import bound_units, check_positive, residual_unit
+from .fit import bound_units, check_inside, check_positive, residual_unit
 from .laws import Law
 from .objectives import Objective
 from .solver import Problem
@@ -28,21 +28,28 @@ class Points:
 
 
 def check_points(
-    law: Law, objective: Objective, x: ArrayLike, y: ArrayLike, per_point: Mapping[str, ArrayLike | None]
+    law: Law,
+    objective: Objective,
+    x: ArrayLike,
+    y: ArrayLike,
+    per_point: Mapping[str, ArrayLike | None],
+    num_fixed: int = 0,
 ) -> Points:
-    """The points as float64 arrays.
+    """The points as float64 arrays; `num_fixed` of the law's parameters need none.
 
     Raises:
         ValueError: a shape or a value is not valid: which, where.
         FitError: the points cannot determine the law.
     """
+    if np.ma.is_masked(x) or np.ma.is_masked(y):
+        raise ValueError("x and y must not be masked: leave the masked rows out (x[~mask], y[~mask])")
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     _check_shapes(law, x, y)
     _check_values(law, objective, x, y)
     counts = _per_point("counts", per_point.get("counts"), y)
     y_std = _per_point("y_std", per_point.get("y_std"), y)
     num_eval = _check_num_eval(objective, y, per_point)
-    _check_enough(law, x, y)
+    _check_enough(law, x, y, num_fixed)
     return Points(x, y, np.ones(y.size) if counts is None else counts, y_std, num_eval)
 
 
@@ -105,21 +112,13 @@ def _check_values(law: Law, objective: Objective, x: np.ndarray, y: np.ndarray) 
                 f"{law.name!r} takes objective 'least_squares' or 'huber' on its own axes, got {objective.name!r}"
             )
         for name, values in (("x", x), ("y", y)):
-            _check_inside(f"{name} (an accuracy, for {law.name!r})", values)
+            check_inside(f"{name} (an accuracy, for {law.name!r})", values)
         return
     check_positive("x", x)
     if objective.log:
         check_positive(f"y (for objective {objective.name!r})", y)
     elif not np.all(np.isfinite(y)):
         raise ValueError(f"y must be finite; row {np.flatnonzero(~np.isfinite(y))[0]} is not")
-
-
-def _check_inside(name: str, values: np.ndarray) -> None:
-    bad = np.flatnonzero(~((values > 0) & (values < 1)))
-    if bad.size:
-        raise ValueError(
-            f"{name} must lie strictly between 0 and 1; row {bad[0]} is {values[bad[0]]:g} ({bad.size} such)"
-        )
 
 
 def _check_num_eval(
@@ -135,7 +134,8 @@ def _check_num_eval(
     bad = np.flatnonzero(~((y >= 0) & (y <= 1)))
     if bad.size:
         raise ValueError(f"y (for objective 'binomial') must lie in [0, 1]; row {bad[0]} is {y[bad[0]]:g}")
-    return _per_point("num_eval", np.broadcast_to(np.asarray(num_eval, dtype=float), y.shape), y)
+    images = np.asarray(num_eval, dtype=float)
+    return _per_point("num_eval", np.full(y.shape, images) if images.ndim == 0 else images, y)
 
 
 def _per_point(name: str, values: ArrayLike | None, y: np.ndarray) -> np.ndarray | None:
@@ -147,9 +147,10 @@ def _per_point(name: str, values: ArrayLike | None, y: np.ndarray) -> np.ndarray
     return values
 
 
-def _check_enough(law: Law, x: np.ndarray, y: np.ndarray) -> None:
-    if y.size < len(law.params):
-        raise FitError(f"{law.name!r} has {len(law.params)} parameters, got {y.size} points")
+def _check_enough(law: Law, x: np.ndarray, y: np.ndarray, num_fixed: int) -> None:
+    if y.size < max(len(law.params) - num_fixed, 1):
+        free = f", {num_fixed} of them fixed" if num_fixed else ""
+        raise FitError(f"{law.name!r} has {len(law.params)} parameters{free}, got {y.size} points")
     for name, column in zip(law.inputs, np.atleast_2d(x.T), strict=True):
         if np.ptp(np.log(column)) == 0:
             raise FitError(f"all {name} are equal ({column[0]:g}): they say nothing of how y changes with {name}")
@@ -167,6 +168,8 @@ def _check_bounds(law: Law, bounds: Mapping[str, Any], fixed: Mapping[str, float
             or not pair[0] <= pair[1]
         ):
             raise ValueError(f"bounds of {name} must be (lower, upper), got {pair!r}")
+        if name in fixed and name in bounds and not bounds[name][0] <= fixed[name] <= bounds[name][1]:
+            raise ValueError(f"fixed {name} = {fixed[name]!r} lies outside its bounds {bounds[name]!r}")
         limits[name] = (float(pair[0]), float(pair[1]))
     lower, upper = np.array(list(limits.values())).T
     return lower, upper

@@ -1,5 +1,7 @@
 """Profile intervals: the values of a parameter at which the others can still fit the points almost as well."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any
 

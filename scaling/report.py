@@ -15,6 +15,9 @@ from .solver import Problem
 __all__ = ["data_hash", "fit_from_dict", "fit_summary", "fit_to_dict"]
 
 
+_NEEDED = ("law", "objective", "delta", "objective_value", "warnings", "points", "scaled", "data_sha256")
+
+
 def data_hash(*arrays: np.ndarray) -> str:
     """sha256 of arrays as float64, in the order of their rows."""
     digest = hashlib.sha256()
@@ -39,7 +42,8 @@ def _parameters(fit: Fit) -> list[str]:
         index = fit.law.index(name)
         is_fixed = fit.problem.lower[index] == fit.problem.upper[index]
         bound = "fixed" if is_fixed else "at its bound"
-        note = bound if name in fit.at_bound else f"+- {error:.3g} (standard error)"
+        told = "not identified" if np.isnan(error) else f"+- {error:.3g} (standard error)"
+        note = bound if name in fit.at_bound else told
         lines.append(f"  {name:>6} = {fit.params[name]:<12.6g} {note}")
     if fit.law.num_inputs == 1 and fit.law.link is None:
         middle = float(np.exp(np.mean(np.log(fit.x))))
@@ -53,12 +57,15 @@ def _checklist(fit: Fit) -> list[str]:
     columns = np.atleast_2d(fit.x.T)
     ranges = " and ".join(f"{c.min():.4g} to {c.max():.4g}" for c in columns)
     own = [f"{n} in [{low:.4g}, {high:.4g}]" for n, (low, high) in fit.bounds.items()]
-    weighted = "y_std" if np.ptp(fit.problem.residual_scale) > 0 else "equal"
+    weights = ["counts"] if np.any(fit.problem.weights != 1) else []
+    if np.ptp(fit.problem.residual_scale) > 0:
+        weights.append("num_eval" if fit.objective.is_binomial else "y_std")
+    weighted = " and ".join(weights) or "equal"
     return [
         f"  residual standard deviation {fit.residual_std:.3g}, objective (sum) {fit.objective_value:.6g}",
         f"  {fit.num_free} free of {len(fit.law.params)} parameters; x from {ranges}; y {fit.y.min():.4g} to"
         f" {fit.y.max():.4g}; weights {weighted}",
-        f"  bounds {', '.join(own)}; starts: a scan of {fit.law.num_starts} or fewer optima, none given",
+        f"  bounds {', '.join(own)}; starts: at most {fit.law.num_starts} from a scan, none given",
         f"  data sha256 {data_hash(fit.x, fit.y)[:16]}; not known to a fit: how x was counted, tuning, dropped runs",
     ]
 
@@ -69,6 +76,8 @@ def _warnings(fit: Fit) -> list[str]:
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:
     problem = fit.problem
+    if fit.law.maker is not None:
+        raise ValueError("the joint fit of groups cannot be written: its law is not one of the table")
     return {
         "law": fit.law.name,
         "formula": fit.law.formula,
@@ -80,7 +89,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "objective_value": fit.objective_value,
         "num_points": int(fit.y.size),
         "x_range": [np.min(fit.x, axis=0).tolist(), np.max(fit.x, axis=0).tolist()],
-        "warnings": {w.kind: str(w) for w in fit.warnings},
+        "warnings": [[w.kind, str(w)] for w in fit.warnings],
         "points": {
             "x": fit.x.tolist(), "y": fit.y.tolist(), "counts": problem.weights[0].tolist(),
             "residual_scale": problem.residual_scale.tolist(),
@@ -95,7 +104,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
 
 
 def fit_from_dict(values: dict[str, Any]) -> Fit:
-    missing = [name for name in ("law", "objective", "points", "scaled", "data_sha256") if name not in values]
+    missing = [name for name in _NEEDED if name not in values]
     if missing:
         raise ValueError(f"not a fit's dictionary: it lacks {missing}")
     points, scaled = values["points"], values["scaled"]
@@ -108,7 +117,7 @@ def fit_from_dict(values: dict[str, Any]) -> Fit:
         find_law(values["law"]), rule, x / x_unit, y / scaled["y_unit"], np.array([points["counts"]]),
         np.array(points["residual_scale"]), _unbounded(scaled["lower"], -np.inf), _unbounded(scaled["upper"], np.inf),
     )  # fmt: skip
-    said = tuple(FitWarning(kind, text) for kind, text in values["warnings"].items())
+    said = tuple(FitWarning(kind, text) for kind, text in values["warnings"])
     return Fit(problem, np.array(scaled["theta"]), x, y, x_unit, scaled["y_unit"], values["objective_value"], said)
 
 

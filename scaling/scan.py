@@ -40,7 +40,7 @@ def promising(problem: "Problem", num: int) -> np.ndarray:
     with np.errstate(all="ignore"):
         squares = best_linear(problem, grid)[1][0]
     best = np.argsort(np.where(np.isfinite(squares), squares, np.inf), axis=None)[:num]
-    return grid.reshape(-1, grid.shape[-1])[best]
+    return grid.reshape(int(np.prod(grid.shape[:-1])), grid.shape[-1])[best]
 
 
 def _points(problem: "Problem", several: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -45,7 +45,7 @@ _SMOOTH = 1e-3  # where the threshold's absolute value is rounded, in standard d
 _NEAR_FRONTIER = 0.25  # of the mean excess: how near a run counts as near, if that is above two noise deviations
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class StochasticFrontier:
     """What the posterior says beside the law. Made by `fit_stochastic_frontier`.
 
@@ -75,12 +75,15 @@ class StochasticFrontier:
         """Of log y above the frontier, as the runs below the threshold show it: the median over the draws."""
         return float(np.median(self.scale * self.shape))
 
+    def __repr__(self) -> str:
+        return "\n".join(["stochastic frontier", *self.summary_lines()])
+
     def summary_lines(self) -> list[str]:
         """Noise and excess, for summaries."""
         low, high = np.quantile(self.noise, [0.025, 0.975])
         return [
             f"  noise {np.median(self.noise):.3g} in log y (95% interval {low:.2g} to {high:.2g}),"
-            f" mean excess {self.mean_excess:.3g}",
+            f" mean excess {self.mean_excess:.3g} in log y",
             f"  {self.near.size} runs near the frontier, {self.num_effective:.0f} effective draws",
         ]
 

@@ -93,6 +93,13 @@ def choose_rows(frame: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return _in_order(frame.iloc[np.sort(best.row)], np.argsort(best.row), best)
 
 
+# What may stand before a bracket in an expression that is true or false of each row by itself.
+_ROW_WISE = {
+    "and", "or", "not", "in", "isin", "isna", "notna", "isnull", "notnull", "between", "abs", "startswith", "endswith",
+    "contains", "lower", "upper", "log", "log10", "exp", "sqrt",
+}  # fmt: skip
+
+
 def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     """True for the rows of which an expression of pandas over columns holds; a null decides nothing: False.
 
@@ -104,6 +111,7 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     """
     if where is None:
         return np.ones(len(frame), dtype=bool)
+    _check_row_wise(where)
     flags = {name: "boolean" for name, column in RECORDS.items() if column.kind == "flag" and name in frame}
     try:
         truth: Any = frame.astype(flags).eval(where)
@@ -111,6 +119,16 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     except (SyntaxError, TypeError, ValueError, KeyError, NameError, AttributeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"where must be true or false of each row, got {where!r}: {reason}") from error
+
+
+def _check_row_wise(where: str) -> None:
+    """Of rows that stream in batches nothing can be asked that needs all of them: a mean, a rank, the index."""
+    if not isinstance(where, str):
+        raise ValueError(f"where must be an expression over columns, got {where!r}")
+    called = [name for name in re.findall(r"(\w+)\s*\(", where) if name not in _ROW_WISE]
+    if called or re.search(r"\bindex\b|`", where):
+        what = called[0] if called else "index or a quoted name"
+        raise ValueError(f"where must be true or false of each row by itself, got {where!r} with {what}")
 
 
 def check_weights(weights: str | None, known: set[str]) -> None:

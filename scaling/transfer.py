@@ -1,5 +1,7 @@
 """Downstream accuracy from upstream accuracy: e_DS = k e_US^alpha + e_IR on the hull of (upstream, downstream)."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import Any, overload
@@ -23,7 +25,7 @@ _NUM_SAMPLES = 100  # points on a sampled hull
 _HIDDEN_ALPHA = 1.1  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TransferFit:
     """Eq. 1 of Abnar et al. 2021 fitted to a downstream task. Made by `fit_transfer`.
 
@@ -228,7 +230,7 @@ def _stochastic(
 
 
 def _on_selection(
-    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: "_Selection", objective: str,
+    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: _Selection, objective: str,
     *, groups: ArrayLike | None, **options: Any,
 ) -> TransferFit:  # fmt: skip
     us, error = upstream[inside], 1 - downstream[inside]

@@ -21,9 +21,10 @@ __all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worl
 
 INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
+_SOLVED_DECADES, _NUM_SOLVED = 6, 2000  # beyond the points, and values of x, between which a curve is interpolated
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class WorldDraws(BootstrapFit):
     """Draws of a basic interval: the fit, less what a refit in the world misses the world's own law by.
 
@@ -38,9 +39,9 @@ class WorldDraws(BootstrapFit):
     world: np.ndarray
     refits: np.ndarray
 
-    def first(self, num: int) -> "WorldDraws":
-        """The first of the draws."""
-        parts = {name: getattr(self, name)[:num] for name in ("theta", "residual_draws", "refits")}
+    def take(self, rows: np.ndarray) -> "WorldDraws":
+        """Those of the draws."""
+        parts = {name: getattr(self, name)[rows] for name in ("theta", "residual_draws", "refits")}
         return replace(self, **parts)
 
     def values(self, x: ArrayLike) -> np.ndarray:
@@ -51,15 +52,25 @@ class WorldDraws(BootstrapFit):
         return curve * world / np.maximum(refits, _TINY) * self.fit.y_unit
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
-        """Draws of the x at which the law takes the value y, inf where it never does: (num_draws, number of y).
+        """Least x at which each draw's curve has fallen to y, inf where it does not within a factor of a million of the
+        points: (num_draws, number of y)."""
+        law, targets = self.fit.law, np.log(np.ravel(y))
+        low, high = (-_SOLVED_DECADES, 0.0) if law.increasing else (0.0, _SOLVED_DECADES)
+        grid = np.geomspace(self.fit.x.min() * 10**low, self.fit.x.max() * 10**high, _NUM_SOLVED)
+        logs = np.log(np.maximum(self.values(grid), _TINY))[:, :: -1 if law.increasing else 1]
+        at = np.log(grid)[:: -1 if law.increasing else 1]
+        return np.stack([_first_fall(logs, at, target) for target in targets], axis=-1)
 
-        In log x; where the world's law or a refit never takes the value, that draw is the fit's own.
-        """
-        law, scaled = self.fit.law, np.ravel(y) / self.fit.y_unit
-        own, world, refits = (law.inverse(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
-        with np.errstate(all="ignore"):
-            factor = world / refits
-        return own * np.where((factor > 0) & np.isfinite(factor), factor, 1.0) * self.fit.x_unit
+
+def _first_fall(logs: np.ndarray, at: np.ndarray, target: float) -> np.ndarray:
+    """x where each row of logs (draws, g), over log x at (g,), first falls to the target; inf where it never does."""
+    is_below = logs <= target
+    place = np.argmax(is_below, axis=1)
+    before, row = np.maximum(place - 1, 0), np.arange(len(logs))
+    fall = logs[row, before] - logs[row, place]
+    share = np.divide(logs[row, before] - target, fall, out=np.ones(len(logs)), where=fall > 0)
+    x = np.exp(at[before] + share * (at[place] - at[before]))
+    return np.where(is_below.any(axis=1), x, np.inf)
 
 
 def check_options(

@@ -86,7 +86,7 @@ def test_bad_names_and_levels():
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")
 def test_no_draw_can_be_fitted():
     fit = fit_law("power", C[[0, 19]], E[[0, 19]])
-    with pytest.raises(FitError, match="no bootstrap draw"):
+    with pytest.raises(FitError, match="no bootstrap"):
         bootstrap_fit(fit, num_draws=1, method="case", rng=np.random.default_rng(3))
 
 
@@ -149,3 +149,43 @@ def test_draws_of_a_binomial_fit_are_rates():
     assert low < 0.02 < high
     band = boot.predict([1e4], kind="prediction")
     assert 0 <= band.low < band.median < band.high <= 1
+
+
+@pytest.mark.parametrize("method", ["residual", "case"])
+def test_counts_are_repeated_rows_in_the_draws_too(method):
+    counts = np.tile([1, 2, 3, 1], 5)
+    counted = bootstrap_fit(fit_law("saturating_power", C, E, counts=counts), num_draws=2000, method=method)
+    repeated = fit_law("saturating_power", np.repeat(C, counts), np.repeat(E, counts))
+    alone = bootstrap_fit(repeated, num_draws=2000, method=method)
+    # 2,000 draws know an end to some percent of the width.
+    width = np.ptp(alone.interval("b"))
+    assert counted.interval("b") == pytest.approx(alone.interval("b"), abs=0.15 * width)
+
+
+def test_fractional_counts_cannot_be_drawn():
+    fit = fit_law("saturating_power", C, E, counts=np.linspace(0.5, 2, 20))
+    with pytest.raises(ValueError, match=r"a bootstrap needs whole counts, got 0\.5"):
+        bootstrap_fit(fit)
+
+
+def test_points_without_a_group_are_on_their_own():
+    groups = [None, None, np.nan, "a", "a", 1, "1"]
+    weights = case_weights(7, 500, np.random.default_rng(0), groups)
+    together = [(i, j) for i in range(7) for j in range(i) if np.all(weights[:, i] == weights[:, j])]
+    assert together == [(4, 3)]
+
+
+@pytest.mark.parametrize("law", ["log_linear", "logit_linear", "probit_linear"])
+def test_lines_have_draws(law):
+    x = np.linspace(0.1, 0.9, 20)
+    y = np.clip(x**1.2 + 0.01 * np.random.default_rng(0).standard_normal(20), 0.01, 0.99)
+    fit = fit_law(law, x, y)
+    assert bootstrap_fit(fit, num_draws=500).interval("slope") == pytest.approx(fit.interval("slope"), abs=0.1)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_draws_that_say_nothing_are_refused():
+    with pytest.raises(FitError, match="3 points and 3 free parameters leave no residual"):
+        bootstrap_fit(fit_law("saturating_power", C[::9], E[::9]))
+    with pytest.raises(ValueError, match="groups must have two labels or more"):
+        bootstrap_fit(FIT, groups=["a"] * 20)

@@ -49,3 +49,14 @@ def test_bad_functions_are_named():
         derived_interval(lambda draws: draws.values([1.0]), fit, num_draws=50)
     with pytest.raises(ValueError, match="returned nan for 50 of 50 draws"):
         derived_interval(lambda draws: draws.params["b"] * np.nan, fit, num_draws=50)
+
+
+def test_two_results_of_one_seed_are_drawn_independently_and_their_order_does_not_matter():
+    one, two = bootstrap_fit(law(0.8, 1)), bootstrap_fit(law(0.8, 2))
+    low, high = derived_interval(lambda a, b: a.params["b"] - b.params["b"], one, two)
+    apart = [np.std(boot.params["b"]) for boot in (one, two)]
+    # Widths of a difference of independent draws add in squares; Student's quantile of 9 degrees of freedom is 2.26.
+    assert (high - low) / 2 == pytest.approx(2.26 * np.hypot(*apart), rel=0.1)
+    swapped = derived_interval(lambda b, a: a.params["b"] - b.params["b"], two, one)
+    assert swapped == pytest.approx((low, high), abs=0.1 * (high - low))
+    assert derived_interval(lambda a, b: a.params["b"] - b.params["b"], one, one) == (0.0, 0.0)

@@ -3,10 +3,10 @@ import pytest
 from scipy.optimize import minimize
 
 from scaling import OBJECTIVES, Fit, FitError, FitWarning, fit_law
+from scaling.covariance import parameter_covariance
 
 from .reports import SHALLOW_X, SHALLOW_Y, C, E, noisy
 
-TRUTH_AT_10X = 0.5 * 1e4**-0.25 + 0.1
 WITHOUT_COUNTS = [name for name in OBJECTIVES if name != "binomial"]
 C_BELOW = {"c": (0, 0.2)}
 
@@ -233,12 +233,107 @@ def test_a_prediction_more_than_a_decade_away_is_warned_of():
 def test_bands_of_fractions_stay_in_0_and_1():
     fit = fit_law("saturating_power", C, noisy(3, 0.2), objective="least_squares")
     band = fit.predict(np.geomspace(1e14, 1e26, 30), level=0.999)
-    assert np.all((band.low >= 0) & (band.high <= np.maximum(1, band.median)))
+    assert np.all(band.low >= 0)
+    assert np.all(band.high[band.median <= 1] <= 1)  # where the law itself is above 1, nothing is cut
 
 
 def test_the_summary_has_the_reporting_checklist():
     text = fit_law("saturating_power", C, noisy(1), objective="log_huber").summary()
     for part in ("delta 0.001", "objective (sum)", "3 free of 3 parameters", "x from 1e+18 to 1e+21", "bounds a in"):
         assert part in text
-    for part in ("starts: a scan", "data sha256", "weights equal", "not known to a fit"):
+    for part in ("starts: at most 3 from a scan", "data sha256", "weights equal", "not known to a fit"):
         assert part in text
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_users_bounds_cut_the_interval():
+    fit = fit_law("saturating_power", C, noisy(1, 0.05), bounds={"b": (0.2, 0.3)})
+    assert fit.interval("b", 0.9999) == pytest.approx((0.2, 0.3))
+
+
+def test_what_has_no_interval_says_why():
+    with pytest.raises(FitError, match=r"c is fixed at 0\.1: it has no interval"):
+        fit_law("saturating_power", C, noisy(1), fixed={"c": 0.1}).interval("c")
+
+
+def test_results_are_compared_by_identity():
+    fit = fit_law("power", C, noisy(1))
+    assert fit == fit
+    assert fit != fit_law("power", C, noisy(1))
+
+
+def test_a_prediction_unpacks():
+    median, low, high = fit_law("power", C, noisy(1)).predict([1e20], level=0.9)
+    assert low < median < high
+
+
+def test_two_points_and_one_known_parameter_are_enough():
+    with pytest.warns(FitWarning, match="no error estimate"):
+        fit = fit_law("saturating_power", C[[0, 7]], E[[0, 7]], fixed={"c": 0.1})
+    assert fit.params["b"] == pytest.approx(0.25)
+
+
+def test_one_untold_pair_leaves_the_others_their_errors():
+    rng = np.random.default_rng(0)
+    one, other = rng.standard_normal((2, 20))
+    covariance = parameter_covariance(np.column_stack([one, other, 3 * other]), 2.0)
+    matrix = covariance.of(np.eye(3))
+    assert matrix[0, 0] == pytest.approx(
+        2 * np.linalg.inv(np.column_stack([one, other]).T @ np.column_stack([one, other]))[0, 0]
+    )
+    assert np.isnan(matrix[1, 1])
+    # What the two say together is told.
+    assert covariance.spread(np.array([0.0, 1.0, 3.0])) < np.inf == covariance.spread(np.array([0.0, 1.0, 0.0]))
+
+
+def test_lines_take_accuracies_only():
+    x = np.linspace(0.2, 0.9, 10)
+    line = fit_law("logit_linear", x, x**1.1)
+    with pytest.raises(ValueError, match=r"x must lie strictly between 0 and 1; row 1 is 1\.2"):
+        line.predict([0.5, 1.2])
+
+
+def test_the_joint_fit_of_groups_says_that_it_cannot_be_written():
+    both = fit_law("power", np.tile(C, 2), np.concatenate([E, 2 * E]), groups=np.repeat([1, 2], 8), shared=["b"])
+    with pytest.raises(ValueError, match="the joint fit of groups cannot be written"):
+        both.joint.to_dict()
+
+
+def test_the_summary_says_what_weighs():
+    rates = np.array([0.5, 0.3, 0.2, 0.15, 0.12, 0.1])
+    x, num_eval = np.geomspace(1, 1e3, 6), [100, 200, 100, 300, 100, 100]
+    assert "weights num_eval" in fit_law("power", x, rates, objective="binomial", num_eval=num_eval).summary()
+    assert "weights counts" in fit_law("power", x, rates, counts=[1, 2, 1, 1, 1, 1]).summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fixed": {"c": 0.3}, "bounds": {"c": (0, 0.1)}}, "fixed c = 0.3 lies outside its bounds"),
+        ({"y": np.ma.array(E, mask=[1] + [0] * 7)}, "must not be masked"),
+        ({"objective": "binomial", "num_eval": [100] * 7}, "num_eval must have the shape of y"),
+    ],
+)
+def test_more_bad_arguments(change, message):
+    with pytest.raises(ValueError, match=message):
+        fit_law("saturating_power", **{"x": C, "y": E, **change})
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_all_warnings_of_one_kind_are_written_and_read():
+    fit = fit_law("saturating_power", C, noisy(1), bounds={"a": (0, 1)})
+    assert len([w for w in fit.warnings if w.kind == "at_bound"]) == 2
+    assert [str(w) for w in Fit.from_dict(fit.to_dict()).warnings] == [str(w) for w in fit.warnings]
+
+
+def test_a_law_above_one_keeps_both_sides_of_its_band():
+    x = np.geomspace(10, 1e4, 12)
+    y = (1.5 * x**-0.3 + 0.05) * np.exp(0.01 * np.random.default_rng(0).standard_normal(12))
+    median, low, high = fit_law("saturating_power", x, y).predict([1.5], level=0.95)
+    assert median > 1
+    assert high - median > 0.5 * (median - low)
+
+
+def test_a_target_that_is_no_number():
+    with pytest.raises(ValueError, match="got nan"):
+        fit_law("power", C, noisy(1)).solve_for_x(np.nan)

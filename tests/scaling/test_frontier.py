@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scaling import FitError, convex_hull, fit_frontier, pareto_frontier
+from scaling import FitError, FitWarning, convex_hull, fit_frontier, pareto_frontier
 from scaling.selection import drawn_selection, select
 
 
@@ -209,3 +209,38 @@ def test_zhai_pareto_rule_gives_their_number_of_frontier_points(published):
     x, y = table["compute_tpuv3_core_days_from_fig2"].to_numpy(), table["inet10_err_pct"].to_numpy() / 100
     front = fit_frontier(x, y, objective="least_squares", num_draws=50)
     assert front.selected.size == 33
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_summary_says_that_draws_failed():
+    x = np.geomspace(1, 1e3, 4)
+    front = fit_frontier(x, 0.5 * x**-0.3 + 0.1, selection="all", num_draws=200)
+    assert "warning (failed_draws)" in front.summary()
+
+
+def test_what_is_beyond_the_runs_is_counted_from_all_of_them():
+    """The best run may be far from the largest."""
+    x = np.concatenate([np.geomspace(1e15, 1e18, 30), [1e21]])
+    y = np.concatenate([0.4 * np.geomspace(1, 1e3, 30) ** -0.3 + 0.1, [0.9]])
+    front = fit_frontier(x, y, num_draws=20, intervals="case_bootstrap")
+    front.predict(1e22)
+    with pytest.warns(FitWarning, match=r"x lies 1\.30 decades beyond"):
+        front.predict(2e22)
+
+
+def test_the_x_of_a_draw_is_where_its_curve_reaches_the_target():
+    front = fit_frontier(*runs(150), num_draws=100)
+    assert front.intervals == "simulated_world"
+    x = front.bootstrap.solve_for_x([0.16])[:, 0]
+    for row in np.flatnonzero(np.isfinite(x))[:20]:
+        # Interpolated between 2,000 values of x.
+        assert front.bootstrap.values([x[row]])[row, 0] == pytest.approx(0.16, rel=1e-3)
+    assert np.isinf(front.bootstrap.solve_for_x([1e-6])).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 1e9])
+def test_the_unit_of_y_does_not_change_a_hull(unit):
+    x, y = runs(60)
+    kept = fit_frontier(x, y, selection="convex_hull", num_draws=5, intervals="case_bootstrap").selected
+    other = fit_frontier(x, unit * y, selection="convex_hull", num_draws=5, intervals="case_bootstrap").selected
+    assert other.tolist() == kept.tolist()

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from scaling import FitError, bootstrap_fit, fit_law, profile_interval
+from scaling import FitError, FitWarning, bootstrap_fit, fit_law, profile_interval
 
 C = np.geomspace(1e18, 1e21, 10)
 
@@ -131,3 +131,20 @@ def test_bad_questions():
 def test_groups_that_determine_nothing_have_their_reason():
     with pytest.raises(FitError, match="5 parameters, got 4 points"):
         fit_law("saturating_power", [1, 10, 1, 10], [0.5, 0.4, 0.6, 0.3], groups=[1, 1, 2, 2], shared=["c"])
+
+
+def test_beyond_a_groups_own_points_is_warned_of():
+    x, y, groups = two_families()
+    x = np.concatenate([x[:10], x[10:] * 1e4])
+    both = fit_law("power", x, y, groups=groups, shared=["b"])
+    both.predict([1e25], "resnet")
+    with pytest.warns(FitWarning, match=r"x lies 4\.00 decades beyond"):
+        both.predict([1e25], "vit", level=0.9, kind="prediction")
+
+
+def test_names_and_laws_that_groups_cannot_have():
+    x, y, _ = two_families()
+    with pytest.raises(ValueError, match="a group must not be named like a shared parameter, got 'c'"):
+        fit_law("saturating_power", x, y, groups=["c"] * 10 + ["d"] * 10, shared="c")
+    with pytest.raises(ValueError, match="got the line 'logit_linear'"):
+        fit_law("logit_linear", y, y, groups=[1] * 10 + [2] * 10)

@@ -98,7 +98,7 @@ def test_a_binomial_fit_takes_rates_of_zero():
     assert 0 < fit.predict(1e3) < 0.02
 
 
-def test_points_that_tell_nothing_of_a_prediction_leave_it_open():
+def test_sizes_in_proportion_are_named():
     """N and D move together: the sum is known on their ray, and nowhere else."""
     n = np.geomspace(1e8, 1e11, 12)
     x = np.column_stack([n, 20 * n])

@@ -171,6 +171,8 @@ def test_a_bad_value_is_named_with_its_file_and_row(tmp_path, column, value, mes
         ({"weights": "lst"}, r"weights must be one of \['last'\] or None, got 'lst'"),
         ({"where": "colour > 2"}, "where must be true or false of each row, got 'colour > 2': name 'colour'"),
         ({"where": "step +"}, r"where must be true or false of each row, got 'step \+'"),
+        ({"where": "step == step.max()"}, r"of each row by itself, got 'step == step.max\(\)' with max"),
+        ({"where": "index > 3"}, "of each row by itself, got 'index > 3' with index"),
         ({"where": "step + 1"}, r"where must be true or false of each row, got 'step \+ 1'"),
     ],
 )

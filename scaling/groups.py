@@ -1,0 +1,25 @@
+"""Labels of groups of points as numbers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["number_groups"]
+
+
+def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """Labels in the order in which they come, each point's place among them (n,), and where the label is null (n,).
+
+    A point without a label is a group of its own.
+
+    Raises:
+        ValueError: not one label a point.
+    """
+    each = np.asarray(groups, dtype=object).ravel().tolist()
+    if len(each) != n:
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
+    is_null = np.array([label is None or str(label) in ("<NA>", "nan", "NaT") for label in each], dtype=bool)
+    keys = [("of its own", row) if null else label for row, (label, null) in enumerate(zip(each, is_null, strict=True))]
+    place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return list(place), np.array([place[key] for key in keys]), is_null
