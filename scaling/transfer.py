@@ -163,7 +163,7 @@ def fit_transfer(
     it has no anchors, so that it runs from the leftmost model to the best one.
 
     What nominal 95 % intervals cover of the downstream error at upstream accuracy .8, in simulated models between .1
-    and .6: the posterior of a stochastic frontier .93 to .99 (mean .96); "simulated_world" on hull or Pareto points
+    and .6: the posterior of a stochastic frontier .93 to .995 (mean .96); "simulated_world" on hull or Pareto points
     .89 to .98 (mean .93), up to four times as wide; "case_bootstrap" far less; see `fit_frontier`.
 
     Args:

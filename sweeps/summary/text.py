@@ -45,7 +45,7 @@ def _frontier_lines(summary: Summary) -> list[str]:
         *(line for frontier in summary.frontiers for line in _one_frontier(frontier)),
         f"  {summary.num_near_chance} runs within {1 - NEAR_CHANCE:.0%} of a guess are left out. [..]: {LEVEL:.0%}"
         " intervals of a bootstrap over trainings;",
-        "  on a frontier they are too narrow (about .65 where .95 is meant), and wrong where the law does not fit.",
+        "  on a frontier they are too narrow (about .7 where .95 is meant), and wrong where the law does not fit.",
     ]
 
 

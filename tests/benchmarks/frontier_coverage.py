@@ -27,7 +27,7 @@ NOISES = (0.0, 0.01)
 LEVEL = 0.95
 HEAD = """\
 Nominal 95 % intervals of E at ten times the largest compute (frontier), of downstream accuracy at upstream accuracy .8
-(transfer). Standard error of a coverage of .95: .016 of 193 simulations, .028 of 61. Seconds are of one busy core.
+(transfer). Standard error of a coverage of .95: .22 over the root of the simulations. Seconds are of one busy core.
 "pareto" and "convex_hull": intervals="simulated_world".
 """
 # Excess of log error above the frontier. Of a mixture 30 % of the runs are near it; "gap" has nothing between those and
