@@ -24,6 +24,9 @@ _RULES = {
     "all": "law on all runs",
 }  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
+_SHOWN = 0.5  # of the least error: from there on the irreducible error is worth the space
+_WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
+_MOST_INSIDE = 8  # entries of a legend among the points; more stand beside them
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
@@ -53,7 +56,7 @@ def plot_frontier(
     for result, colour in ((front, _LAW_COLOUR), (beside, _BESIDE_COLOUR)):
         if result is not None:
             _draw_frontier_law(ax, result, level, colour)
-    ax.legend(fontsize="small", frameon=False, loc="lower left")
+    _legend(ax, "lower left")
     return ax
 
 
@@ -66,7 +69,8 @@ def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) 
     ax.plot(grid[fitted], law[fitted], "-", color=colour, label=f"{_RULES[front.selection]}: {_formula(front.fit)}")
     ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
     ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
-    if front.params.get("c", 0.0) > ax.get_ylim()[0]:
+    if front.params.get("c", 0.0) > _SHOWN * front.y.min():
+        ax.set_ylim(bottom=min(ax.get_ylim()[0], 0.9 * front.params["c"]))
         ax.axhline(front.params["c"], color=colour, lw=1, ls=":", label=_irreducible(front, level))
 
 
@@ -99,7 +103,7 @@ def plot_transfer(
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
     top = min(1.05, 1.25 * max(trans.downstream.max(), trans.saturation))
     ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, top))
-    ax.legend(fontsize="small", frameon=False, loc="lower right")
+    _legend(ax, "lower right")
     return ax
 
 
@@ -117,6 +121,16 @@ def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, 
     is_straight = any(warning.kind == "hidden_curvature" for warning in trans.warnings)
     text = "end of a straight line: no saturation seen" if is_straight else f"saturation {trans.saturation:.2f}"
     ax.annotate(text, (place, trans.saturation), **above)
+
+
+def _legend(ax: Axes, loc: Any) -> None:
+    if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
+        ax.legend(fontsize="small", frameon=False, loc=loc)
+    else:
+        ax.legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure = ax.get_figure(root=True)
+        if figure is not None and len(figure.axes) == 1:
+            figure.set_figwidth(_WITH_LEGEND)
 
 
 def _new_axes() -> Axes:
