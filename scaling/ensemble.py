@@ -59,7 +59,7 @@ class EnsembleFit:
         The interval's variance in log y is that between the members plus, for one new point, the noise, with Student's
         quantile for as many degrees of freedom as the median member has on all points; it holds the members' own
         central share at that level too. It says how far laws that all fit disagree, not how sure any one of them is.
-        At .95 it holds .98 of the points of 36 real curves in the doubling of x after the fitted ones
+        At .95 it holds .95 of the points of 36 real curves in the doubling of x after the fitted ones
         (`tests/benchmarks/extrapolation.py`); simulated with 8 to 60 points of one law, .8 to 1 of the curve.
 
         Args:
