@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["best_linear", "promising"]
 
 _SWEEPS = 4  # over the linear parameters, once one has met its bound
-_MOST_SCANNED = 48  # points of a scan over a grid of several directions
+_MOST_SCANNED = 32  # points of a scan over a grid of several directions
 _LEAST_SPREAD = 1e-3  # of a rate y near 0 or 1: its share of binomial spread is not 0
 
 

@@ -11,7 +11,7 @@ __all__ = ["Minimum", "minimise"]
 
 _HUBER_ROUNDS = 3  # scans, each with the points far from the last one's best start counted less
 # Steps of every start, how many of the best go on, and as what share of the starts at least.
-_HEATS = ((12, 16, 1 / 3), (20, 5, 1 / 12))
+_HEATS = ((10, 16, 1 / 4), (14, 4, 1 / 16))
 _HELD_ITERATIONS = 6
 _FINAL_ITERATIONS = 60  # after which only the best goes on
 _MOST_AGAIN = 32  # starts that are all polished where the heats led nowhere

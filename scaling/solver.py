@@ -273,10 +273,9 @@ def _step(problem: Problem, theta: np.ndarray, damping: np.ndarray) -> tuple[np.
 
 def _linearised(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residuals (batch, n) and their Jacobian (batch, n, p) in the coordinates of the search, 0 where not counted."""
-    fitted = problem.law.value(theta, problem.x)
+    fitted, jacobian = problem.law.linearised(theta, problem.x)
     residuals = problem.criterion.residual(fitted, problem.y, problem.residual_scale)
-    slope = problem.criterion.residual_slope(fitted, problem.residual_scale)
-    jacobian = problem.law.jacobian(theta, problem.x) * slope[..., None]
+    jacobian = jacobian * problem.criterion.residual_slope(fitted, problem.residual_scale)[..., None]
     if problem.in_log.any():
         jacobian = jacobian * np.where(problem.in_log, theta, 1.0)[:, None, :]
     if not np.all(problem.weights > 0):

@@ -54,6 +54,7 @@ class Law:
         link: the scale on which a straight line is straight; None for a law of positive values.
         simpler, extend: for a law with several parts, the law with one less, and starts made of its params.
         canonical: of parameters (num_params,) that give the same law with its parts in another order, the one to show.
+        both: value and jacobian at once, where one helps the other; `linearised` uses it.
         maker: a function and its arguments that make the law again, where its name does not say all.
     """
 
@@ -85,6 +86,7 @@ class Law:
     simpler: "Law | None" = None
     extend: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     canonical: Callable[[np.ndarray], np.ndarray] | None = None
+    both: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
     maker: tuple[Callable[..., "Law"], tuple[Any, ...]] | None = None
 
     @property
@@ -95,6 +97,12 @@ class Law:
     def can_be_scanned(self) -> bool:
         """Whether a grid leads to its optimum; else starts are made of other laws' fits."""
         return self.grid is not None and self.simpler is None
+
+    def linearised(self, params: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """f(x; params) and df/dparams."""
+        if self.both is not None:
+            return self.both(params, x)
+        return self.value(params, x), self.jacobian(params, x)
 
     def index(self, name: str) -> int:
         """Place of a parameter.

@@ -29,7 +29,7 @@ def broken_power(num_breaks: int) -> Law:
         ("a", "b", "c", *names),
         lower=(0.0, 0.0, 0.0, *(0.0, -np.inf, 0.0) * num_breaks),
         upper=(np.inf,) * (3 + 3 * num_breaks),
-        value=_value, jacobian=_jacobian, inverse=_inverse, in_units=_in_units,
+        value=_value, jacobian=_jacobian, both=_both, inverse=_inverse, in_units=_in_units,
         grid=_grid, basis=_basis, linear=(0, 2), nonlinear=(1, 3, 4, 5),
         offset="c", num_starts=96,
         cells=(2, 3, 4), held_first=tuple(name for name in names if name[0] != "b"),
@@ -60,6 +60,10 @@ def _value(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _jacobian(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return _both(theta, x)[1]
+
+
+def _both(theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     log_x, z, bend, power = _parts(theta, x)
     height = theta[..., 0:1] * power
     out = np.ones((*power.shape, theta.shape[-1]))
@@ -70,7 +74,7 @@ def _jacobian(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
         out[..., at] = height * b_i * share[..., i, :] / d
         out[..., at + 1] = -height * f * bend[..., i, :]
         out[..., at + 2] = -height * b_i * (bend[..., i, :] - share[..., i, :] * z[..., i, :])
-    return out
+    return height + theta[..., 2:3], out
 
 
 def _in_units(theta: np.ndarray, x_unit: float, y_unit: float) -> np.ndarray:

@@ -47,15 +47,26 @@ def _log_t(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _value(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-    c, alpha, e0 = (theta[..., k, None] for k in (2, 3, 4))
-    u = _solve_logit(_log_t(theta, x), alpha)
+    return _value_at(theta, _solve_logit(_log_t(theta, x), theta[..., 3, None]))
+
+
+def _jacobian(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return _both(theta, x)[1]
+
+
+def _both(theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    u = _solve_logit(_log_t(theta, x), theta[..., 3, None])
+    return _value_at(theta, u), _jacobian_at(theta, x, u)
+
+
+def _value_at(theta: np.ndarray, u: np.ndarray) -> np.ndarray:
+    c, e0 = (theta[..., k, None] for k in (2, 4))
     # From the nearer plateau, so that neither loses digits.
     return np.where(u > 0, e0 - (e0 - c) * expit(-u), c + (e0 - c) * expit(u))
 
 
-def _jacobian(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _jacobian_at(theta: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
     a, c, alpha, e0 = (theta[..., k, None] for k in (0, 2, 3, 4))
-    u = _solve_logit(_log_t(theta, x), alpha)
     w, rest = expit(u), expit(-u)
     slope = np.divide((e0 - c) * w * rest, rest + alpha * w, out=np.zeros_like(w), where=rest + alpha * w > 0)
     height = (alpha - 1) / (e0 - c)
@@ -111,6 +122,7 @@ sigmoidal_power = Law(
     upper=(np.inf,) * 5,
     value=_value,
     jacobian=_jacobian,
+    both=_both,
     inverse=_inverse,
     in_units=_in_units,
     grid=_grid,
