@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["best_linear", "promising"]
 
 _SWEEPS = 4  # over the linear parameters, once one has met its bound
-_MOST_SCANNED = 32  # points of a scan over a grid of several directions
+_MOST_OF_TWO, _MOST_OF_MORE = 96, 32  # points of a scan over a grid of two directions, and of more
 _LEAST_SPREAD = 1e-3  # of a rate y near 0 or 1: its share of binomial spread is not 0
 
 
@@ -20,7 +20,7 @@ def best_linear(problem: "Problem", grid: np.ndarray | None = None) -> tuple[np.
     nonlinear = _clip(grid_of(problem) if grid is None else grid, problem, law.nonlinear)
     shape = nonlinear.shape[:-1]
     flat = nonlinear.reshape(int(np.prod(shape)), nonlinear.shape[-1])
-    x, target, weights = _points(problem, several=len(law.nonlinear) > 1)
+    x, target, weights = _points(problem)
     assert law.basis is not None
     basis = law.basis(flat, x)
     linear, squares = _bounded_least_squares(basis, target, weights, _limits(problem, law.linear))
@@ -43,7 +43,7 @@ def promising(problem: "Problem", num: int) -> np.ndarray:
     return grid.reshape(int(np.prod(grid.shape[:-1])), grid.shape[-1])[best]
 
 
-def _points(problem: "Problem", several: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _points(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """x, target (batch, n) and weights (batch, n) of least squares; an even choice of the points of a large grid."""
     y = problem.y if problem.y.ndim == 2 else problem.y[None]
     scale = problem.residual_scale
@@ -53,10 +53,12 @@ def _points(problem: "Problem", several: bool) -> tuple[np.ndarray, np.ndarray, 
         scale = scale * np.sqrt(np.maximum(y * (1 - y), _LEAST_SPREAD))
     target = y if problem.law.link is None else problem.law.link.forward(y)
     weights = problem.weights / scale**2
-    if not several or len(problem.x) <= _MOST_SCANNED:
+    directions = len(problem.law.nonlinear)
+    most = _MOST_OF_TWO if directions == 2 else _MOST_OF_MORE
+    if directions < 2 or len(problem.x) <= most:
         return problem.x, target, weights
     order = np.argsort(problem.x if problem.x.ndim == 1 else problem.x[:, 0], kind="stable")
-    chosen = order[np.linspace(0, len(order) - 1, _MOST_SCANNED).round().astype(int)]
+    chosen = order[np.linspace(0, len(order) - 1, most).round().astype(int)]
     return problem.x[chosen], target[..., chosen], weights[..., chosen]
 
 
