@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .errors import FitError, FitWarning
 from .fit import Fit, check_positive
-from .fitting import fit_law
+from .fitting import quiet_fit
 from .holdout import Holdout, Window, find_windows
 from .laws import LAWS, Law, find_law
 
@@ -108,12 +108,9 @@ def check_laws(laws: Sequence[str | Law] | None) -> list[Law]:
     return found
 
 
-def fit_quietly(law: Law, x: np.ndarray, y: np.ndarray, **options: Any) -> Fit:
-    """`fit_law` whose warnings are only in the fit; a line is fitted to the accuracies 1 - x and 1 - y."""
-    if law.link is not None:
-        x, y, options = 1 - x, 1 - y, {}
-    with warnings.catch_warnings(action="ignore", category=FitWarning):
-        return fit_law(law, x, y, **options)
+def fit_quietly(law: Law, x: np.ndarray, y: np.ndarray, objective: str) -> Fit:
+    """A fit whose warnings are only in it; a line is fitted to the accuracies 1 - x and 1 - y, on its own axes."""
+    return quiet_fit(law, x, y, objective) if law.link is None else quiet_fit(law, 1 - x, 1 - y)
 
 
 def predict_quietly(fit: Fit, x: np.ndarray) -> np.ndarray:
@@ -134,7 +131,7 @@ def log_rmse(predicted: np.ndarray, y: np.ndarray) -> float:
 def _law_row(law: Law, x: np.ndarray, y: np.ndarray, windows: list[Window], objective: str) -> dict[str, Any]:
     failures = []
     try:
-        row = _fitted_columns(fit_quietly(law, x, y, objective=objective))
+        row = _fitted_columns(fit_quietly(law, x, y, objective))
     except FitError as error:
         row = {"fitted_log_rmse": np.nan, "aicc": np.nan, "bic": np.nan, "num_params": len(law.params), "warnings": ()}
         failures.append(str(error))
@@ -159,7 +156,7 @@ def _fitted_columns(fit: Fit) -> dict[str, Any]:
 
 
 def _score(law: Law, x: np.ndarray, y: np.ndarray, window: Window, objective: str) -> float:
-    fit = fit_quietly(law, x[window.fitted], y[window.fitted], objective=objective)
+    fit = fit_quietly(law, x[window.fitted], y[window.fitted], objective)
     return log_rmse(predict_quietly(fit, x[window.scored]), y[window.scored])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .covariance import Covariance, parameter_covariance
 from .errors import FitError, FitWarning
 from .laws import Law
-from .objectives import Objective
+from .objectives import LOG, Objective
 from .prediction import Prediction, check_kind, check_level, warn_beyond
 from .solver import Problem
 
@@ -276,7 +276,7 @@ class Fit:
             raise FitError(f"no interval: {self._why_no_interval()}")
         link = self.problem.link
         if self.objective.is_binomial:
-            link = _log_link()
+            link = LOG
         with np.errstate(all="ignore"):
             gradient = self.law.jacobian(self.theta, scaled)[:, self.is_free] * link.slope(median)[:, None]
         spread = self.free_covariance.spread(gradient)
@@ -375,9 +375,3 @@ def check_inside(name: str, values: np.ndarray) -> np.ndarray:
 def residual_unit(objective: Objective, y_unit: float) -> float:
     """What scaled residuals are divided by to be in the user's unit of y, or of log y: a Huber delta's unit."""
     return 1.0 if objective.log else 1 / y_unit
-
-
-def _log_link() -> Any:
-    from .objectives import OBJECTIVES
-
-    return OBJECTIVES["log_least_squares"].link

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from .fit import Fit
 from .identification import check_range, find_warnings
 from .laws import Law, find_law
-from .objectives import find_objective
-from .points import check_points, pose
-from .search import minimise
+from .objectives import Objective, find_objective
+from .points import Points, check_points, pose
+from .search import Minimum, minimise
+from .solver import Problem
 
 if TYPE_CHECKING:
     from .grouped import GroupedFit
@@ -102,11 +103,27 @@ def fit_law(
 def fit_points(law: Law, x: ArrayLike, y: ArrayLike, per_point: Mapping[str, Any], options: Mapping[str, Any]) -> Fit:
     """`fit_law` without its warnings said aloud: they are in the fit."""
     fixed: Mapping[str, float] = options["fixed"]
-    default = "log_least_squares" if law.link is None else "least_squares"
-    rule = find_objective(options["objective"] or default, options["delta"])
+    rule = objective_of(law, options)
     points = check_points(law, rule, x, y, per_point, len(fixed))
     problem, x_unit, y_unit = pose(law, rule, points, options["bounds"], fixed)
-    minimum = minimise(problem)
+    return finished(problem, points, x_unit, y_unit, minimise(problem), fixed)
+
+
+def quiet_fit(law: Law, x: ArrayLike, y: ArrayLike, objective: str | None = None) -> Fit:
+    """`fit_points` of equal points and the law's own bounds."""
+    return fit_points(law, x, y, {}, {"objective": objective, "delta": None, "bounds": {}, "fixed": {}})
+
+
+def objective_of(law: Law, options: Mapping[str, Any]) -> Objective:
+    """The one asked for, or the law's default."""
+    default = "log_least_squares" if law.link is None else "least_squares"
+    return find_objective(options["objective"] or default, options["delta"])
+
+
+def finished(
+    problem: Problem, points: Points, x_unit: Any, y_unit: float, minimum: Minimum, fixed: Mapping[str, float]
+) -> Fit:
+    """The fit at a minimum, with its warnings; a FitError where its parameters cannot be said."""
     fit = Fit(problem, minimum.theta, points.x, points.y, x_unit, y_unit, minimum.value)
     check_range(fit)
     return replace(fit, warnings=find_warnings(fit, fixed, minimum))

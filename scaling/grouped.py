@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 
 from .errors import FitError, FitWarning
 from .fit import Fit
-from .fitting import fit_points
+from .fitting import finished, fit_points, objective_of
 from .groups import number_groups
-from .identification import check_range, find_warnings
 from .laws import Law
 from .laws.grouped import grouped_law
-from .objectives import find_objective
 from .points import check_points, pose
 from .prediction import Prediction, warn_beyond
 from .search import Minimum
@@ -121,11 +119,10 @@ def fit_groups(
     joint_law = grouped_law(law, len(labels), shared)
     if law.num_inputs != 1:
         raise ValueError(f"groups= needs a law of one input, got {law.name!r}")
-    rule = find_objective(options["objective"] or ("log_least_squares" if law.link is None else "least_squares"))
-    rule = find_objective(rule.name, options["delta"])
+    rule = objective_of(law, options)
     at = np.column_stack([np.asarray(x, dtype=float), numbers])
-    points = check_points(joint_law, rule, at, y, per_point, len(_of_each(joint_law, options["fixed"])))
     bounds, fixed = (_of_each(joint_law, options[key]) for key in ("bounds", "fixed"))
+    points = check_points(joint_law, rule, at, y, per_point, len(fixed))
     # A shared amplitude is one number in the user's units only: then the units are one, as for a bounded one.
     unscaled = {name: (0.0, np.inf) for name in law.mixed if name in shared}
     problem, x_unit, y_unit = pose(joint_law, rule, points, unscaled | bounds, fixed)
@@ -135,10 +132,9 @@ def fit_groups(
     best = int(np.argmin(solution.value))
     if not np.isfinite(solution.value[best]):
         raise FitError(f"no minimum found for {law.name!r} with shared {shared}")
-    fit = Fit(problem, solution.theta[best], points.x, points.y, x_unit, y_unit, float(solution.value[best]))
-    check_range(fit)
-    ended = Minimum(fit.theta, fit.objective_value, bool(solution.converged[best]), fit.theta[None][:0])
-    fit = replace(fit, warnings=find_warnings(fit, fixed, ended))
+    theta, value, has_ended = solution.theta[best], float(solution.value[best]), bool(solution.converged[best])
+    minimum = Minimum(theta, value, has_ended, others=theta[None][:0])
+    fit = finished(problem, points, x_unit, y_unit, minimum, fixed)
     for warning in fit.warnings:
         warnings.warn(warning, stacklevel=3)
     return GroupedFit(fit, labels, law, shared)

@@ -7,12 +7,12 @@ import numpy as np
 
 from .laws.base import Link
 
-__all__ = ["OBJECTIVES", "Objective", "find_objective"]
+__all__ = ["LOG", "OBJECTIVES", "Objective", "find_objective"]
 
 LOG_HUBER_DELTA = 1e-3  # Hoffmann et al. 2022 (arXiv 2203.15556), approach 3: Huber loss on log L
 
 _IDENTITY = Link("identity", lambda y: y, np.ones_like, lambda z: z)
-_LOG = Link("log", np.log, np.reciprocal, np.exp)
+LOG = Link("log", np.log, np.reciprocal, np.exp)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Objective:
     @property
     def log(self) -> bool:
         """Whether residuals are in log y."""
-        return self.link is _LOG
+        return self.link is LOG
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An objective is its name and delta: so a fit can be pickled and copied."""
@@ -87,9 +87,9 @@ OBJECTIVES = {
     objective.name: objective
     for objective in (
         Objective("least_squares", _IDENTITY),
-        Objective("log_least_squares", _LOG),
+        Objective("log_least_squares", LOG),
         Objective("huber", _IDENTITY, delta=LOG_HUBER_DELTA),
-        Objective("log_huber", _LOG, delta=LOG_HUBER_DELTA),
+        Objective("log_huber", LOG, delta=LOG_HUBER_DELTA),
         Objective("binomial", _IDENTITY),
     )
 }

@@ -10,7 +10,6 @@ the posterior has no finite mass where the excess vanishes and all scatter is no
 is possible but not assumed.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from .bootstrap import BootstrapFit
 from .errors import FitError, FitWarning
 from .excess import MAX_SHAPE, log_density, log_survival
 from .fit import Fit, check_positive
-from .fitting import fit_law
+from .fitting import quiet_fit
 from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
 from .laws import Law, find_law
@@ -295,12 +294,10 @@ def _first_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit:
 
 
 def _quiet_fit(law: Law, x: np.ndarray, y: np.ndarray) -> Fit | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
-        try:
-            return fit_law(law, x, y)
-        except FitError:
-            return None
+    try:
+        return quiet_fit(law, x, y)
+    except FitError:
+        return None
 
 
 def _central_fit(posterior: _Posterior, theta: np.ndarray, first: Fit, x: np.ndarray) -> Fit:

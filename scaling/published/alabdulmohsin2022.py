@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
-from .result import PublishedFit, check_points
+from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["alabdulmohsin2022_m1", "alabdulmohsin2022_m2", "alabdulmohsin2022_m3", "alabdulmohsin2022_m4"]
 
@@ -49,7 +49,7 @@ def alabdulmohsin2022_m1(x: ArrayLike, y: ArrayLike) -> PublishedFit:
     0.301
     """
     x, y = _curve("alabdulmohsin2022_m1", x, y, min_points=2)
-    log_a, slope = _line(np.log(x), np.log(y))
+    log_a, slope = straight_line(np.log(x), np.log(y))
     squares = _sum_of_squares(np.log(y) - log_a - slope * np.log(x))
     params = {"a": np.exp(log_a), "b": -slope}
     note = "as fit_law('power'), but of repeated x the last row counts, and b may be negative"
@@ -76,7 +76,7 @@ def alabdulmohsin2022_m2(x: ArrayLike, y: ArrayLike, *, max_rounds: int = 10_000
     log_x = np.log(x)
 
     def regress(c: float) -> tuple[float, float]:
-        return _line(log_x, np.log(y - c))
+        return straight_line(log_x, np.log(y - c))
 
     def descend(c: float, line: tuple[float, float], newton: bool) -> float:
         log_f = line[0] + line[1] * log_x
@@ -111,7 +111,7 @@ def alabdulmohsin2022_m3(x: ArrayLike, y: ArrayLike, *, max_rounds: int = 10_000
     d, previous, converged, num_rounds = 0.0, 1.0, False, 0
     log_a = b = 0.0
     while num_rounds < max_rounds and not converged:
-        log_a, slope = _line(np.log(1 / x + d), np.log(y))
+        log_a, slope = straight_line(np.log(1 / x + d), np.log(y))
         b = max(slope, 0.0)
         d = _best_shift(x, y, log_a, b, d)
         num_rounds += 1
@@ -233,13 +233,6 @@ def _best_shift(x: np.ndarray, y: np.ndarray, log_a: float, b: float, d: float) 
     shifts = np.array([d, *solving[(solving >= 0) & np.isfinite(solving)]])
     residuals = np.log(y) - log_a - b * np.log(1 / x + shifts[:, None])
     return float(shifts[np.argmin(np.sum(residuals**2, axis=1))])
-
-
-def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """Intercept and slope of the least-squares line of v on u."""
-    centred = u - u.mean()
-    slope = float(centred @ v / (centred @ centred))
-    return float(v.mean() - slope * u.mean()), slope
 
 
 def _sum_of_squares(residuals: np.ndarray) -> float:

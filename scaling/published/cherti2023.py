@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from .result import PublishedFit, check_points
+from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["cherti2023"]
 
@@ -39,9 +39,7 @@ def cherti2023(x: ArrayLike, y: ArrayLike, *, num_bins: int = _NUM_BINS) -> Publ
         raise FitError(f"'cherti2023' needs points in at least 2 of {num_bins} bins of log10 x, got {filled.size}")
     centres = (edges[filled] + edges[filled + 1]) / 2
     least = np.array([log_y[bin_of_point == index].min() for index in filled])
-    centred = centres - centres.mean()
-    slope = float(centred @ least / (centred @ centred))
-    intercept = float(least.mean() - slope * centres.mean())
+    intercept, slope = straight_line(centres, least)
     return PublishedFit(
         "cherti2023", "power", {"a": 10.0**intercept, "b": -slope},
         float(np.sum((least - intercept - slope * centres) ** 2)), num_iterations=1, num_starts=1, converged=True,

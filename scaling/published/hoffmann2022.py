@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .result import PublishedFit, check_pairs
+from .result import PublishedFit, check_pairs, least_of_grid
 
 __all__ = ["BESIROGLU_2024", "HOFFMANN_2022", "HOFFMANN_2022_ROUNDED", "compute_optimal_params", "hoffmann2022"]
 
@@ -98,13 +98,11 @@ def compute_optimal_params(params: Mapping[str, float], compute: ArrayLike) -> n
 
 def _starts(log_x: np.ndarray, log_y: np.ndarray, delta: float, num_starts: int | None) -> np.ndarray:
     """Points of the grid, shape (num_starts, 5): all, or those with the least objective."""
-    grid = np.array(list(product(*_GRID)))
-    if num_starts is None:
-        return grid
-    if not 1 <= num_starts <= len(grid):
-        raise ValueError(f"num_starts must be None or from 1 to {len(grid)}, got {num_starts}")
-    order = np.argsort(_huber(_log_sum_exp(grid, log_x)[0] - log_y, delta).sum(axis=1), kind="stable")
-    return grid[order[:num_starts]]
+
+    def objective(grid: np.ndarray) -> np.ndarray:
+        return _huber(_log_sum_exp(grid, log_x)[0] - log_y, delta).sum(axis=1)
+
+    return least_of_grid(np.array(list(product(*_GRID))), objective, num_starts)
 
 
 def _objective(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from .result import PublishedFit, check_points, law_value
+from .result import PublishedFit, check_points, law_value, least_of_grid
 
 __all__ = ["nezhurina2025"]
 
@@ -76,13 +76,10 @@ def _binned_frontier(x: np.ndarray, y: np.ndarray, num_edges: int | None) -> np.
 
 
 def _starts(x: np.ndarray, y: np.ndarray, law: str, num_starts: int | None) -> np.ndarray:
-    grid = np.array(list(product(*_GRID)))
-    if num_starts is None:
-        return grid
-    if not 1 <= num_starts <= len(grid):
-        raise ValueError(f"num_starts must be None or from 1 to {len(grid)}, got {num_starts}")
-    squares = [np.sum((law_value(law, _named(start), x) - y) ** 2) for start in grid]
-    return grid[np.argsort(squares, kind="stable")[:num_starts]]
+    def objective(grid: np.ndarray) -> np.ndarray:
+        return np.array([np.sum((law_value(law, _named(start), x) - y) ** 2) for start in grid])
+
+    return least_of_grid(np.array(list(product(*_GRID))), objective, num_starts)
 
 
 def _best_search(x: np.ndarray, y: np.ndarray, law: str, starts: np.ndarray) -> tuple[np.ndarray, float, int]:

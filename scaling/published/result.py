@@ -1,6 +1,6 @@
 """What a published estimator returns, and the checks of what it is given."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError
 from ..laws import find_law
 
-__all__ = ["PublishedFit", "check_pairs", "check_points", "law_value"]
+__all__ = ["PublishedFit", "check_pairs", "check_points", "law_value", "least_of_grid", "straight_line"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +87,28 @@ def law_value(law: str, params: Mapping[str, float], x: np.ndarray) -> np.ndarra
     if found.num_inputs == 1:
         return found.value(theta, x.ravel()).reshape(x.shape)
     return found.value(theta, x.reshape(-1, found.num_inputs)).reshape(x.shape[:-1])
+
+
+def straight_line(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """Intercept and slope of the least-squares line of v on u."""
+    centred = u - u.mean()
+    slope = float(centred @ v / (centred @ centred))
+    return float(v.mean() - slope * u.mean()), slope
+
+
+def least_of_grid(
+    grid: np.ndarray, objective: Callable[[np.ndarray], np.ndarray], num_starts: int | None
+) -> np.ndarray:
+    """The points (num_starts, p) of a grid (g, p) with the least objective (g,), the first of equals; None takes all.
+
+    Raises:
+        ValueError: num_starts is not from 1 to g.
+    """
+    if num_starts is None:
+        return grid
+    if not 1 <= num_starts <= len(grid):
+        raise ValueError(f"num_starts must be None or from 1 to {len(grid)}, got {num_starts}")
+    return grid[np.argsort(objective(grid), kind="stable")[:num_starts]]
 
 
 def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
