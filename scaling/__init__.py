@@ -6,6 +6,7 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import frontier, transfer
 from .bootstrap import bootstrap_fit
 from .comparison import compare_laws
 from .derived import derived_interval
@@ -13,15 +14,15 @@ from .ensemble import fit_ensemble
 from .errors import FitError, FitWarning
 from .fit import Fit
 from .fitting import fit_law
-from .frontier import FrontierFit, fit_frontier
+from .frontier import fit_frontier
 from .hulls import convex_hull, pareto_frontier
 from .laws import LAWS
 from .objectives import OBJECTIVES
 from .profile import profile_interval
-from .transfer import TransferFit, fit_transfer
+from .transfer import fit_transfer
 
 if TYPE_CHECKING:
-    from . import plots, published
+    from . import plots, published, tables
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "Fit",
     "FitError",
     "FitWarning",
-    "FrontierFit",
-    "TransferFit",
     "bootstrap_fit",
     "compare_laws",
     "convex_hull",
@@ -40,6 +39,7 @@ __all__ = [
     "fit_frontier",
     "fit_law",
     "fit_transfer",
+    "frontier",
     "pareto_frontier",
     "plots",
     "profile_interval",
@@ -47,6 +47,8 @@ __all__ = [
     "read_evals",
     "read_measurements",
     "read_records",
+    "tables",
+    "transfer",
     "validate_records",
     "write_records",
 ]
@@ -54,7 +56,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name in ("plots", "published"):
+    if name in ("plots", "published", "tables"):
         return import_module(f".{name}", __name__)
     if name in __all__:
         return getattr(import_module(".records", __name__), name)

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scaling import FitWarning, FrontierFit, TransferFit, fit_frontier, fit_transfer, read_records
+from scaling import FitWarning, fit_frontier, fit_transfer, read_records
+from scaling.frontier import FrontierFit
+from scaling.transfer import TransferFit
 
 from ..data.datasets import DATASETS
 

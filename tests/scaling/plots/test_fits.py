@@ -1,18 +1,7 @@
 import matplotlib
 import numpy as np
-import pytest
 
 import scaling as sc
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def runs(n=60):

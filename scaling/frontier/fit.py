@@ -9,16 +9,16 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import BootstrapFit, case_weights, solve_draws
-from .errors import FitError, FitWarning
-from .fit import Fit, check_positive
-from .fitting import fit_law
-from .hulls import check_points
-from .laws import Law, find_law
-from .prediction import Prediction, warn_beyond
-from .selection import check_selection, drawn_selection, select
-from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from .worlds import check_options, find_world, solve_worlds
+from ..bootstrap import BootstrapFit, case_weights, solve_draws
+from ..errors import FitError, FitWarning
+from ..fit import Fit, check_positive
+from ..fitting import fit_law
+from ..hulls import check_points
+from ..laws import Law, find_law
+from ..prediction import Prediction, warn_beyond
+from ..selection import check_selection, drawn_selection, select
+from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from ..worlds import check_options, find_world, solve_worlds
 
 __all__ = ["FrontierFit", "fit_frontier"]
 

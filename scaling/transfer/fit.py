@@ -9,14 +9,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import BootstrapFit, case_weights, solve_draws
-from .errors import FitError, FitWarning
-from .fit import Fit
-from .fitting import fit_law
-from .prediction import Prediction
-from .selection import check_selection, drawn_selection, select
-from .stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from .worlds import check_options, find_world, solve_worlds
+from ..bootstrap import BootstrapFit, case_weights, solve_draws
+from ..errors import FitError, FitWarning
+from ..fit import Fit
+from ..fitting import fit_law
+from ..inputs import check_fractions
+from ..prediction import Prediction
+from ..selection import check_selection, drawn_selection, select
+from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from ..worlds import check_options, find_world, solve_worlds
 
 __all__ = ["HULL_POINTS", "TransferFit", "fit_transfer"]
 
@@ -110,7 +111,7 @@ class TransferFit:
         Raises:
             ValueError: an accuracy outside [0, 1).
         """
-        accuracy = _fractions("upstream_accuracy", upstream_accuracy)
+        accuracy = check_fractions("upstream_accuracy", upstream_accuracy)
         if np.any(accuracy == 1):
             raise ValueError("upstream_accuracy must be below 1; the value at 1 is `saturation`")
         if level is None:
@@ -195,9 +196,9 @@ def fit_transfer(
     0.9
     """
     rng = np.random.default_rng(0 if rng is None else rng)
-    upstream = _fractions("upstream_accuracy", upstream_accuracy)
-    downstream = _fractions("downstream_accuracy", downstream_accuracy)
-    _fractions("upstream_bayes_error", upstream_bayes_error)
+    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
+    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
+    check_fractions("upstream_bayes_error", upstream_bayes_error)
     _check_choices(selection, hull_points, window)
     check_options(selection, intervals, groups, noise_std, num_draws)
     _check_models(upstream, downstream, groups)
@@ -318,16 +319,6 @@ def _fit_law(us: np.ndarray, error: np.ndarray, weights: np.ndarray, num_models:
         )
     used = weights[0] > 0
     return fit_law("transfer", 1 - us[used], np.broadcast_to(error, weights.shape)[0][used], objective=objective)
-
-
-def _fractions(name: str, values: ArrayLike) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    bad = np.flatnonzero(~((values.ravel() >= 0) & (values.ravel() <= 1)))
-    if bad.size:
-        value = values.ravel()[bad[0]]
-        percent = " (is this percent? divide by 100)" if value > 1 else ""
-        raise ValueError(f"{name} must lie in [0, 1]; row {bad[0]} is {value:g}{percent} ({bad.size} such)")
-    return values
 
 
 def _check_choices(selection: str, hull_points: str, window: tuple[float, float]) -> None:

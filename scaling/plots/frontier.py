@@ -1,0 +1,67 @@
+"""Figures of compute frontiers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..frontier import FrontierFit
+from .style import BESIDE_COLOUR, LAW_COLOUR, RULES, draw_points, error_axis, legend, new_axes
+
+__all__ = ["plot_frontier"]
+
+_SHOWN = 0.5  # of the least error: from there on the irreducible error is worth the space
+_EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
+
+
+def plot_frontier(
+    front: FrontierFit, *, beside: FrontierFit | None = None, groups: Sequence[Any] | None = None, level: float = 0.95,
+    ax: Axes | None = None, x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
+) -> Axes:  # fmt: skip
+    """All runs, the law of their frontier with a band, and the irreducible error as a line.
+
+    The runs marked are those that the law was fitted to, or of a stochastic frontier, the lower edge of all runs, those
+    near it. The band of a law on frontier points has the bias taken off and may lie below the law.
+
+    Args:
+        front: from `fit_frontier`.
+        beside: another fit to the same runs, whose law is drawn in a second colour: the published convention beside a
+            stochastic frontier, say.
+        groups: a label a run, for colour and marker, e.g. its family.
+        level: of the band.
+        ax: where to draw; a new figure without.
+    """
+    ax = ax or new_axes()
+    draw_points(ax, front.x, front.y, groups)
+    marked = "frontier" if front.stochastic is None else "near the frontier"
+    ax.plot(front.x[front.selected], front.y[front.selected], "o", mfc="none", mec=LAW_COLOUR, ms=9, label=marked)
+    ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
+    error_axis(ax, front.y)
+    for result, colour in ((front, LAW_COLOUR), (beside, BESIDE_COLOUR)):
+        if result is not None:
+            _draw_frontier_law(ax, result, level, colour)
+    legend(ax, "lower left")
+    return ax
+
+
+def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) -> None:
+    start, end = front.x[front.selected].min(), front.x[front.selected].max()
+    if front.stochastic is not None:
+        start, end = front.x.min(), front.x.max()
+    grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
+    law, band, fitted = front.fit.predict(grid), front.predict(grid, level), grid <= end
+    ax.plot(grid[fitted], law[fitted], "-", color=colour, label=f"{RULES[front.selection]}: {_formula(front.fit)}")
+    ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
+    ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
+    if front.params.get("c", 0.0) > _SHOWN * front.y.min():
+        ax.set_ylim(bottom=min(ax.get_ylim()[0], 0.9 * front.params["c"]))
+        ax.axhline(front.params["c"], color=colour, lw=1, ls=":", label=_irreducible(front, level))
+
+
+def _irreducible(front: FrontierFit, level: float) -> str:
+    return "irreducible error {:.3g} [{:.3g}, {:.3g}]".format(front.params["c"], *front.interval("c", level))
+
+
+def _formula(fit: Any) -> str:
+    return "  ".join(f"{name}={value:.3g}" for name, value in fit.params.items())

@@ -1,0 +1,81 @@
+"""What the figures have in common: colours and markers, points, axes that a person can read, legends."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator
+
+__all__ = [
+    "BESIDE_COLOUR",
+    "LAW_COLOUR",
+    "RULES",
+    "STYLES",
+    "TRANSFER_COLOUR",
+    "draw_points",
+    "error_axis",
+    "legend",
+    "new_axes",
+    "style_of",
+]
+
+# Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
+STYLES = (
+    ("#0072B2", "o"), ("#D55E00", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#999999", "X"),
+)  # fmt: skip
+_FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
+LAW_COLOUR, TRANSFER_COLOUR, BESIDE_COLOUR = "#222222", "#009E73", "#7A3E9D"
+RULES = {
+    "stochastic": "edge of all runs", "pareto": "law on the frontier", "convex_hull": "law on the hull",
+    "all": "law on all runs",
+}  # fmt: skip
+_ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
+_WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
+_MOST_INSIDE = 8  # entries of a legend among the points; more stand beside them
+
+
+def new_axes() -> Axes:
+    return plt.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+
+
+def style_of(name: str, names: Sequence[str]) -> tuple[str, str]:
+    """Colour and marker of a group among sorted names: a family has its own, alike in every figure."""
+    others = [other for other in names if other not in _FAMILIES]
+    first_other = len(_FAMILIES) if len(others) < len(names) else 0
+    place = _FAMILIES.index(name) if name in _FAMILIES else first_other + others.index(name)
+    # Where the colours come round again, other markers do.
+    return STYLES[place % len(STYLES)][0], STYLES[(place + place // len(STYLES)) % len(STYLES)][1]
+
+
+def draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
+    """All points, coloured by group."""
+    labels = np.asarray(["runs"] * len(x) if groups is None else groups, dtype=str)
+    if labels.shape != x.shape:
+        raise ValueError(f"groups must have one label a point, shape {x.shape}, got {labels.shape}")
+    names = sorted(set(labels.tolist()))
+    for name in names:
+        colour, marker = style_of(name, names)
+        member = labels == name
+        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=name)
+
+
+def error_axis(ax: Axes, y: np.ndarray) -> None:
+    """Limits around the runs, and errors as plain decimals."""
+    top = y.max() * 1.15
+    ax.set_ylim(y.min() * 0.75, min(top, 1.05) if y.max() <= 1 else top)
+    if y.max() <= 1:
+        ax.yaxis.set_major_locator(FixedLocator(_ERROR_TICKS))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.minorticks_off()
+
+
+def legend(ax: Axes, loc: Any) -> None:
+    if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
+        ax.legend(fontsize="small", frameon=False, loc=loc)
+    else:
+        ax.legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure = ax.get_figure(root=True)
+        if figure is not None and len(figure.axes) == 1:
+            figure.set_figwidth(_WITH_LEGEND)

@@ -1,0 +1,3 @@
+"""Fair tables: compare rows that may be compared, and say where they may not."""
+
+__all__: list[str] = []
