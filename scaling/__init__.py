@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import frontier, transfer
 from .bootstrap import bootstrap_fit
+from .chain import chain
 from .comparison import compare_laws
 from .derived import derived_interval
 from .ensemble import fit_ensemble
@@ -32,6 +33,7 @@ __all__ = [
     "FitError",
     "FitWarning",
     "bootstrap_fit",
+    "chain",
     "compare_laws",
     "convex_hull",
     "derived_interval",

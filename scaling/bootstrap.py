@@ -79,8 +79,20 @@ class BootstrapFit:
     def values(self, x: ArrayLike) -> np.ndarray:
         """Each draw's law at x, shape (num_draws, number of x)."""
         scaled, _ = scaled_x(self.fit, check_positive("x", np.asarray(x, dtype=float)))
+        return self._law(scaled) * self.fit.y_unit
+
+    def values_at_own(self, x: np.ndarray) -> np.ndarray:
+        """Each draw's law, of one variable, at values x of its own: both (num_draws, number of x)."""
+        return self._law(check_positive("x", x) / self.fit.x_unit) * self.fit.y_unit
+
+    def _law(self, scaled: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return self.fit.law.value(self.theta, scaled) * self.fit.y_unit
+            return self.fit.law.value(self.theta, scaled)
+
+    @property
+    def limits(self) -> np.ndarray:
+        """What each draw's law falls to at infinite x, shape (num_draws,)."""
+        return self.fit.law.limit(self.theta) * self.fit.y_unit
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """Each draw's x at which the law takes the value y, inf where it never does: shape (num_draws, number of y)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from .bootstrap import BootstrapFit, bootstrap_fit
 from .fit import Fit
 from .prediction import check_level
 
-__all__ = ["derived_interval"]
+__all__ = ["derived_interval", "independent_draws", "widest"]
 
 
 class _HasDraws(Protocol):
@@ -57,21 +57,30 @@ def derived_interval(
     True
     """
     check_level(level)
-    rng = np.random.default_rng(0 if rng is None else rng)
-    # Draws of two results may come of the same seed: in an order of its own each is independent of the others.
-    known = {id(fit): _draws_of(fit, num_draws, rng) for fit in fits}
-    size = min(len(draw.theta) for draw in known.values())
-    known = {key: draw.take(rng.permutation(len(draw.theta))[:size]) for key, draw in known.items()}
-    draws = [known[id(fit)] for fit in fits]
+    draws = independent_draws(*fits, num_draws=num_draws, rng=np.random.default_rng(0 if rng is None else rng))
+    size = len(draws[0].theta)
     values = np.asarray(function(*draws), dtype=float)
     if values.shape != (size,):
         raise ValueError(f"the function must return one number a draw, shape ({size},), got {values.shape}")
     if np.isnan(values).any():
         raise ValueError(f"the function returned nan for {np.isnan(values).sum()} of {size} draws")
-    expanded = [draw for draw in draws if draw.is_expanded]
-    widest = min(expanded, key=lambda draw: draw.fit.degrees_of_freedom, default=draws[0])
-    low, high = widest.quantiles(values, level)
+    low, high = widest(draws).quantiles(values, level)
     return float(low), float(high)
+
+
+def independent_draws(*fits: Any, num_draws: int, rng: np.random.Generator) -> list[BootstrapFit]:
+    """Equally many draws of each fit, those of two fits independent of each other; of one given twice, the same."""
+    # Draws of two results may come of the same seed: in an order of its own each is independent of the others.
+    known = {id(fit): _draws_of(fit, num_draws, rng) for fit in fits}
+    size = min(len(draw.theta) for draw in known.values())
+    known = {key: draw.take(rng.permutation(len(draw.theta))[:size]) for key, draw in known.items()}
+    return [known[id(fit)] for fit in fits]
+
+
+def widest(draws: Sequence[BootstrapFit]) -> BootstrapFit:
+    """Of several fits' draws those whose percentiles are expanded most: by the fewest degrees of freedom."""
+    expanded = [draw for draw in draws if draw.is_expanded]
+    return min(expanded, key=lambda draw: draw.fit.degrees_of_freedom, default=draws[0])
 
 
 def _draws_of(fit: Any, num_draws: int, rng: np.random.Generator) -> BootstrapFit:

@@ -296,6 +296,11 @@ class Fit:
             return np.sqrt(self.error_variance * median * (1 - np.minimum(median, 1))) * scale * link.slope(median)
         return np.full(median.shape, self.residual_std * scale)
 
+    @property
+    def limit(self) -> float:
+        """What a law that falls with x falls to at infinite x: its irreducible error, 0 of one without."""
+        return float(self.law.limit(self.theta) * self.y_unit)
+
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """x at which the law takes the value y; inf where it never does (0 for a law that grows with x).
 

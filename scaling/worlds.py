@@ -17,7 +17,7 @@ from .errors import FitError, FitWarning
 from .fit import Fit
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
-__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "solve_worlds"]
+__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "first_fall", "solve_worlds"]
 
 INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
@@ -44,12 +44,10 @@ class WorldDraws(BootstrapFit):
         parts = {name: getattr(self, name)[rows] for name in ("theta", "residual_draws", "refits")}
         return replace(self, **parts)
 
-    def values(self, x: ArrayLike) -> np.ndarray:
-        """Draws of the law at x, shape (num_draws, number of x)."""
-        x = np.ravel(np.asarray(x, dtype=float))
-        law, scaled = self.fit.law, x / self.fit.x_unit
-        curve, world, refits = (law.value(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
-        return curve * world / np.maximum(refits, _TINY) * self.fit.y_unit
+    def _law(self, scaled: np.ndarray) -> np.ndarray:
+        curves = (self.fit.law.value(theta, scaled) for theta in (self.fit.theta, self.world, self.refits))
+        curve, world, refits = curves
+        return curve * world / np.maximum(refits, _TINY)
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """Least x at which each draw's curve has fallen to y, inf where it does not within a factor of a million of the
@@ -59,10 +57,10 @@ class WorldDraws(BootstrapFit):
         grid = np.geomspace(self.fit.x.min() * 10**low, self.fit.x.max() * 10**high, _NUM_SOLVED)
         logs = np.log(np.maximum(self.values(grid), _TINY))[:, :: -1 if law.increasing else 1]
         at = np.log(grid)[:: -1 if law.increasing else 1]
-        return np.stack([_first_fall(logs, at, target) for target in targets], axis=-1)
+        return np.stack([first_fall(logs, at, target) for target in targets], axis=-1)
 
 
-def _first_fall(logs: np.ndarray, at: np.ndarray, target: float) -> np.ndarray:
+def first_fall(logs: np.ndarray, at: np.ndarray, target: float) -> np.ndarray:
     """x where each row of logs (draws, g), over log x at (g,), first falls to the target; inf where it never does."""
     is_below = logs <= target
     place = np.argmax(is_below, axis=1)

@@ -104,6 +104,14 @@ class Law:
             return self.both(params, x)
         return self.value(params, x), self.jacobian(params, x)
 
+    def limit(self, params: np.ndarray) -> np.ndarray:
+        """What a law that falls with x falls to at infinite x, shape (...): its irreducible error, 0 of one without."""
+        with np.errstate(all="ignore"):
+            at_infinity, anywhere = (self.value(params, np.array([x]))[..., 0] for x in (np.inf, 1.0))
+        if self.offset is not None:
+            at_infinity = params[..., self.index(self.offset)]
+        return np.where(params[..., self.index(self.exponent)] > 0, at_infinity, anywhere)
+
     def index(self, name: str) -> int:
         """Place of a parameter.
 

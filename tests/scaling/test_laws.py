@@ -343,3 +343,19 @@ def test_noise_free_points_give_the_law_in_any_unit(truth, units):
     tolerance = np.where([name in law.mixed for name in law.params], 1e-7, 1e-9)
     assert np.all(np.abs(list(fit.params.values()) - wanted) <= tolerance * np.abs(wanted))
     assert fit.warnings == ()
+
+
+@EVERY_TRUTH
+def test_limit_is_where_a_falling_law_ends(truth):
+    law, far = truth.law, np.array([1e290, 1e300])
+    if law.num_inputs > 1 or law.link is not None or law.increasing:
+        pytest.skip("has no limit at infinite x")
+    ends = law.value(truth.theta, far)
+    if not ends[1] <= ends[0]:
+        pytest.skip("these breaks turn the law upwards")
+    # 1e-12 of y: b is .05 or more, and (1e300)^-.05 = 1e-15.
+    assert law.limit(truth.theta) == pytest.approx(ends[1], abs=1e-12 * truth.y.max())
+
+
+def test_the_limit_of_an_exponent_of_zero_is_the_constant():
+    assert LAWS["saturating_power"].limit(np.array([[0.3, 0.0, 0.1], [0.3, 0.2, 0.1]])).tolist() == [0.4, 0.1]
