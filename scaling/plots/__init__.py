@@ -1,7 +1,8 @@
 """Figures of results. A plot draws a result and fits nothing; each returns the Axes it drew on."""
 
 from .chain import plot_chain
+from .fit import plot_fit, plot_law_comparison
 from .frontier import plot_frontier
 from .transfer import plot_transfer
 
-__all__ = ["plot_chain", "plot_frontier", "plot_transfer"]
+__all__ = ["plot_chain", "plot_fit", "plot_frontier", "plot_law_comparison", "plot_transfer"]

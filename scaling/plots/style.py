@@ -6,7 +6,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 __all__ = [
     "BESIDE_COLOUR",
@@ -14,6 +15,7 @@ __all__ = [
     "RULES",
     "STYLES",
     "TRANSFER_COLOUR",
+    "decimal_ticks",
     "draw_points",
     "error_axis",
     "legend",
@@ -69,6 +71,13 @@ def error_axis(ax: Axes, y: np.ndarray) -> None:
         ax.yaxis.set_major_locator(FixedLocator(_ERROR_TICKS))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
+
+
+def decimal_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 of each decade, as plain decimals."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
 def legend(ax: Axes, loc: Any) -> None:

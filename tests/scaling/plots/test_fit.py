@@ -1,0 +1,48 @@
+import matplotlib.figure
+import numpy as np
+import pytest
+
+import scaling as sc
+
+X = np.geomspace(1e18, 1e21, 14)
+Y = (0.5 * (X / 1e18) ** -0.25 + 0.1) * np.exp(0.02 * np.random.default_rng(0).standard_normal(14))
+
+
+def lines_of(ax, label):
+    return next(line for line in ax.lines if line.get_label() == label)
+
+
+def test_a_fit_is_solid_over_its_points_and_dashed_beyond():
+    fit = sc.fit_law("saturating_power", X, Y)
+    ax = sc.plots.plot_fit(fit, x_label="training compute (FLOPs)")
+    law, beyond = lines_of(ax, "saturating_power: a x^-b + c"), lines_of(ax, "extrapolated")
+    assert law.get_xdata().max() <= X.max() < beyond.get_xdata().min()
+    assert beyond.get_xdata().max() == pytest.approx(1e22)
+    np.testing.assert_allclose(law.get_ydata(), fit.predict(law.get_xdata()))
+    assert f"irreducible error {fit.params['c']:.3g}" in ax.get_legend_handles_labels()[1]
+
+
+def test_a_law_that_grows_is_extrapolated_to_the_left():
+    errors = np.linspace(0.3, 0.9, 12)
+    ax = sc.plots.plot_fit(sc.fit_law("transfer", errors, 0.6 * errors**2 + 0.1), up_to=0.05)
+    assert lines_of(ax, "extrapolated").get_xdata().min() == pytest.approx(0.05)
+
+
+def test_an_ensemble_is_drawn_on_the_callers_axes():
+    ax = matplotlib.figure.Figure().subplots()
+    assert sc.plots.plot_fit(sc.fit_ensemble(X, Y, laws=["power", "saturating_power"]), kind="prediction", ax=ax) is ax
+    assert "95% prediction band" in ax.get_legend_handles_labels()[1]
+
+
+def test_lines_between_accuracies_are_refused():
+    accuracy = np.linspace(0.2, 0.8, 8)
+    with pytest.raises(ValueError, match="one positive variable, got 'logit_linear'"):
+        sc.plots.plot_fit(sc.fit_law("logit_linear", accuracy, 0.9 * accuracy))
+
+
+def test_laws_compared_stand_in_the_order_of_their_error():
+    table = sc.compare_laws(X, Y, laws=["power", "saturating_power"])
+    ax = sc.plots.plot_law_comparison(table)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(table.law[::-1])
+    drawn = [float(line.get_xdata()[0]) for line in ax.lines]
+    assert drawn == sorted(drawn, reverse=True)
