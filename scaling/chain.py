@@ -203,7 +203,9 @@ def chain(
     """Join a law of compute and a law of transfer, the uncertainty of both carried through.
 
     The prediction is of the best model of a compute, well tuned and of the right size: a run off the frontier falls
-    below. Draws of the two laws are taken for independent, also where both were fitted to the same runs.
+    below. Draws of the two laws are taken for independent. Where both were fitted to the same 200 runs, nominal 95 %
+    intervals of downstream accuracy at ten times the largest compute covered .975 (two stochastic frontiers) and .94
+    (laws on Pareto and hull points) of 200 simulations (`tests/scaling/test_chain.py`).
 
     Args:
         front: from `fit_frontier` (or `fit_law`) of upstream errors, fractions, against compute.
