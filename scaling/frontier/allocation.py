@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
 from ..fit import Fit, check_positive
@@ -55,7 +54,9 @@ def read_runs(
     """The columns that an allocation needs, checked; compute is k N D where there is no column of it."""
     values = column_of(frame, y)
     check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
-    log_n, log_d = (np.log(check_positive(f"column {name!r}", column_of(frame, name))) for name in (num_params, images_seen))
+    log_n, log_d = (
+        np.log(check_positive(f"column {name!r}", column_of(frame, name))) for name in (num_params, images_seen)
+    )
     if compute is not None:
         log_c = np.log(check_positive(f"column {compute!r}", column_of(frame, compute)))
     elif flops_per_param_image is None:

@@ -28,14 +28,18 @@ def fit_envelope(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Ge
         FitError: fewer than three sizes, or no best run of a size between.
     """
     if np.unique(runs.log_n).size < 3:
-        raise FitError("the envelope needs three model sizes or more: the smallest and the largest may be beaten beyond")
+        raise FitError(
+            "the envelope needs three model sizes or more: the smallest and the largest may be beaten beyond"
+        )
     has_curves = np.bincount(runs.run).max() > 1
     return _of_curves(runs, smoothing, num_draws, rng) if has_curves else _of_runs(runs, num_draws, rng)
 
 
 def _of_runs(runs: Runs, num_draws: int, rng: np.random.Generator) -> AllocationFit:
     """Over the Pareto frontier of finished runs, which each draw of the runs takes anew."""
-    counts = np.concatenate([np.ones((1, runs.y.size), dtype=int), case_weights(runs.y.size, num_draws, rng, runs.group)])
+    counts = np.concatenate(
+        [np.ones((1, runs.y.size), dtype=int), case_weights(runs.y.size, num_draws, rng, runs.group)]
+    )
     c = np.exp(runs.log_c - runs.log_c.max())
     weights = drawn_selection(c, runs.y, counts, "pareto") * _is_between(runs.log_n, runs.log_n, counts > 0)
     return _fitted(runs.log_c, np.broadcast_to(runs.log_n, counts.shape), np.broadcast_to(runs.log_d, counts.shape),
@@ -68,13 +72,17 @@ def _is_between(best: np.ndarray, log_n: np.ndarray, drawn: np.ndarray) -> np.nd
     return (best > smallest) & (best < largest)
 
 
-def _fitted(log_c: np.ndarray, log_n: np.ndarray, log_d: np.ndarray, y: np.ndarray, weights: np.ndarray) -> AllocationFit:
+def _fitted(
+    log_c: np.ndarray, log_n: np.ndarray, log_d: np.ndarray, y: np.ndarray, weights: np.ndarray
+) -> AllocationFit:
     """Row 0 is the fit, the others are draws; all of shape (1 + num_draws, number of compute) but log_c."""
     import pandas as pd  # here, because it is most of the time of the import
 
     kept = weights[0] > 0
     if not kept.any():
-        raise FitError("the best run at each compute is of the smallest or of the largest size: the optimum lies beyond")
+        raise FitError(
+            "the best run at each compute is of the smallest or of the largest size: the optimum lies beyond"
+        )
     size, failed = power_line(log_c, log_n[0], weights[0], log_n[1:], weights[1:])
     data, _ = power_line(log_c, log_d[0], weights[0], log_d[1:], weights[1:])
     order = np.flatnonzero(kept)[np.argsort(log_c[kept], kind="stable")]

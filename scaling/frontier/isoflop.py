@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IsoflopBudgets", "fit_isoflop"]
 
 _FLAT = 1e-9  # curvature, relative to the loss, that rounding can make
+_SAME_SIZE = np.log(1.05)
 _LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
 
 
@@ -61,21 +62,22 @@ class _Parabola:
         """(..., m) -> (..., 3)."""
         return y @ self.inverse.T
 
-    def vertices(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log N at the vertex, nan where refused, and whether the parabola is concave or flat."""
-        _, p1, p2 = np.moveaxis(coefficients, -1, 0)
+    def judged(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """log N and loss at the vertex, and each reason to refuse it, of losses y (..., m)."""
+        p0, p1, p2 = np.moveaxis(self.coefficients(y), -1, 0)
+        smallest, largest = self.runs.log_n.min(), self.runs.log_n.max()
+        best = self.runs.log_n[np.argmin(y, axis=-1)]
         is_concave = p2 <= _FLAT * np.abs(self.runs.y).max()
         with np.errstate(divide="ignore", invalid="ignore"):
-            vertex = np.where(is_concave, np.nan, self.middle - p1 / (2 * p2))
-        return vertex, is_concave
-
-    def is_inside(self, vertex: np.ndarray) -> np.ndarray:
-        return (vertex >= self.runs.log_n.min()) & (vertex <= self.runs.log_n.max())
-
-    def is_bracketed(self, y: np.ndarray) -> np.ndarray:
-        """Whether the best run is neither of the smallest nor of the largest size; y (..., m)."""
-        best = self.runs.log_n[np.argmin(y, axis=-1)]
-        return (best > self.runs.log_n.min()) & (best < self.runs.log_n.max())
+            vertex, lowest = self.middle - p1 / (2 * p2), p0 - p1**2 / (4 * p2)
+        return vertex, lowest, {
+            "concave or flat: the loss has no minimum in model size": is_concave,
+            "vertex {vertex:.3g} outside the model sizes {smallest:.3g} to {largest:.3g}":
+                ~((vertex >= smallest) & (vertex <= largest)),
+            "the best run is at an end of the model sizes {smallest:.3g} to {largest:.3g}: the minimum may lie beyond":
+                (best <= smallest) | (best >= largest),
+            "the parabola falls below 0 between the model sizes tried": lowest <= 0,
+        }  # fmt: skip
 
     def log_images(self, vertex: np.ndarray) -> np.ndarray:
         """log D at the vertex: at equal compute a straight line in log N."""
@@ -88,8 +90,9 @@ def fit_isoflop(
 ) -> AllocationFit:
     """Power laws through the vertices of the budgets' parabolas.
 
-    A budget whose parabola is concave, whose vertex lies outside its sizes, or whose best run is of the smallest or the
-    largest of them is refused: a row of the table with its reason, that no power law sees. So it is in each draw.
+    A budget is refused whose parabola is concave or falls below 0, whose vertex lies outside its sizes, or whose best
+    run is of the smallest or the largest of them: a row of the table with its reason, that no power law sees. So it is
+    in each draw.
 
     Args:
         budgets: compute of each, or None: runs of three sizes or more within the tolerance of each other.
@@ -103,7 +106,7 @@ def fit_isoflop(
     if nominal.size == 0:
         raise FitError(f"no three model sizes have runs of equal compute, within {tolerance:.3g} of it")
     parts = [runs.take(np.flatnonzero(budget == row)) for row in range(nominal.size)]
-    parabolas = [_Parabola.of(part) if np.unique(part.log_n).size >= 3 else None for part in parts]
+    parabolas = [_Parabola.of(part) if _num_sizes(part.log_n) >= 3 else None for part in parts]
     rows = [_row(part, parabola, log_c) for part, parabola, log_c in zip(parts, parabolas, nominal, strict=True)]
     found = IsoflopBudgets(runs, budget, _table(rows), *_coefficients(parabolas))
     return _power_laws(found, [p for p in parabolas if p is not None], num_draws, rng)
@@ -120,7 +123,7 @@ def _found(runs: Runs, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
         inside, left = left[start : end[start]], np.delete(left, np.s_[start : end[start]])
         if inside.size < 3:
             break
-        if np.unique(runs.log_n[inside]).size >= 3:
+        if _num_sizes(runs.log_n[inside]) >= 3:
             windows.append(inside)
     windows.sort(key=lambda rows: runs.log_c[rows].mean())
     for number, rows in enumerate(windows):
@@ -140,18 +143,18 @@ def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, ob
     row = {"compute_flops": np.exp(part.log_c.mean() if part.y.size else nominal), "num_params": np.nan,
            "images_seen": np.nan, "y": np.nan, "num_runs": part.y.size, "reason": ""}  # fmt: skip
     if parabola is None:
-        return row | {"reason": f"{np.unique(part.log_n).size} model sizes, a parabola needs 3"}
-    coefficients = parabola.coefficients(part.y)
-    vertex, is_concave = parabola.vertices(coefficients)
-    if is_concave:
-        return row | {"reason": "concave or flat: the loss has no minimum in model size"}
-    sizes = "the model sizes {:.3g} to {:.3g}".format(*np.exp([part.log_n.min(), part.log_n.max()]))
-    if not parabola.is_inside(vertex):
-        return row | {"reason": f"vertex {np.exp(vertex):.3g} outside {sizes}"}
-    if not parabola.is_bracketed(part.y):
-        return row | {"reason": f"the best run is at an end of {sizes}: the minimum may lie beyond"}
-    at = (vertex - parabola.middle) ** np.arange(3)
-    return row | {"num_params": np.exp(vertex), "images_seen": np.exp(parabola.log_images(vertex)), "y": coefficients @ at}
+        return row | {"reason": f"{_num_sizes(part.log_n)} model sizes, a parabola needs 3"}
+    vertex, lowest, refused = parabola.judged(part.y)
+    for reason, is_refused in refused.items():
+        if is_refused:
+            ends = {"smallest": np.exp(part.log_n.min()), "largest": np.exp(part.log_n.max())}
+            return row | {"reason": reason.format(vertex=np.exp(vertex), **ends)}
+    return row | {"num_params": np.exp(vertex), "images_seen": np.exp(parabola.log_images(vertex)), "y": float(lowest)}
+
+
+def _num_sizes(log_n: np.ndarray) -> int:
+    """Sizes that are apart by more than 5 %: a parabola through nearer ones follows their noise."""
+    return int(np.count_nonzero(np.diff(np.sort(log_n)) > _SAME_SIZE)) + min(log_n.size, 1)
 
 
 def _table(rows: list[dict[str, object]]) -> pd.DataFrame:
@@ -198,8 +201,8 @@ def _draws(
     log_n, log_d = (np.full((num_draws, len(parabolas)), np.nan) for _ in range(2))
     for column, (parabola, curve) in enumerate(zip(parabolas, fitted, strict=True)):
         y = curve * (1 + rng.choice(pool, size=(num_draws, curve.size)))
-        vertex, _ = parabola.vertices(parabola.coefficients(y))
-        vertex[~(parabola.is_inside(vertex) & parabola.is_bracketed(y))] = np.nan
+        vertex, _, refused = parabola.judged(y)
+        vertex = np.where(np.any(list(refused.values()), axis=0), np.nan, vertex)
         log_n[:, column], log_d[:, column] = vertex, parabola.log_images(vertex)
     return log_n, log_d, float(sum(p.runs.y.size - 3 for p in parabolas))
 

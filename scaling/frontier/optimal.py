@@ -72,7 +72,11 @@ class OptimalAllocation:
             for letter, name in (("a", "num_params"), ("b", "images_seen")):
                 line = getattr(self.fits[approach], name) if approach in self.fits else None
                 ends = (np.nan, np.nan) if line is None else line.exponent_interval(level)
-                row |= {letter: np.nan if line is None else line.exponent, f"{letter}_low": ends[0], f"{letter}_high": ends[1]}
+                row |= {
+                    letter: np.nan if line is None else line.exponent,
+                    f"{letter}_low": ends[0],
+                    f"{letter}_high": ends[1],
+                }
             rows.append(row | {"reason": self.reasons.get(approach, "")})
         return pd.DataFrame(rows)
 
@@ -170,7 +174,8 @@ def optimal_allocation(
     Source: Hoffmann et al. 2022 (arXiv 2203.15556), section 3, Table 2 (a = .50, .49, .46); G: their Eq. 4.
 
     >>> import pandas as pd
-    >>> c, n = (grid.ravel() for grid in np.meshgrid(np.geomspace(1e18, 1e22, 5), np.geomspace(1e7, 1e10, 13)))
+    >>> c, ratio = (grid.ravel() for grid in np.meshgrid(np.geomspace(1e18, 1e22, 9), np.geomspace(0.2, 5, 9)))
+    >>> n = ratio * (c / 6) ** 0.5
     >>> d = c / (6 * n)
     >>> runs = pd.DataFrame({"num_params": n, "images_seen": d, "compute_flops": c})
     >>> runs["upstream_loss"] = 1.7 + 400 * n**-0.3 + 400 * d**-0.3
@@ -189,7 +194,9 @@ def optimal_allocation(
     ways: dict[str, Callable[[], AllocationFit]] = {
         "envelope": lambda: fit_envelope(rows, smoothing, num_draws, rng),
         "isoflop": lambda: fit_isoflop(finals, budgets, tolerance, num_draws, rng),
-        "parametric": lambda: fit_parametric(finals, flops_per_param_image, objective, num_draws, rng, groups is not None),
+        "parametric": lambda: fit_parametric(
+            finals, flops_per_param_image, objective, num_draws, rng, groups is not None
+        ),
     }
     fits, reasons = {}, {}
     for approach in [name for name in APPROACHES if name in approaches]:
