@@ -54,11 +54,9 @@ def read_runs(
     """The columns that an allocation needs, checked; compute is k N D where there is no column of it."""
     values = column_of(frame, y)
     check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
-    log_n, log_d = (
-        np.log(check_positive(f"column {name!r}", column_of(frame, name))) for name in (num_params, images_seen)
-    )
+    log_n, log_d = _log_column(frame, num_params), _log_column(frame, images_seen)
     if compute is not None:
-        log_c = np.log(check_positive(f"column {compute!r}", column_of(frame, compute)))
+        log_c = _log_column(frame, compute)
     elif flops_per_param_image is None:
         raise ValueError("compute=None needs flops_per_param_image=, such as 6 for language: compute is that times N D")
     else:
@@ -68,6 +66,10 @@ def read_runs(
     runs = Runs(log_c, log_n, log_d, values, place, group)
     _check_repeats(frame, runs, run)
     return runs
+
+
+def _log_column(frame: pd.DataFrame, name: str) -> np.ndarray:
+    return np.log(check_positive(f"column {name!r}", column_of(frame, name)))
 
 
 def _labels(frame: pd.DataFrame, name: str) -> np.ndarray:

@@ -28,18 +28,14 @@ def fit_envelope(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Ge
         FitError: fewer than three sizes, or no best run of a size between.
     """
     if np.unique(runs.log_n).size < 3:
-        raise FitError(
-            "the envelope needs three model sizes or more: the smallest and the largest may be beaten beyond"
-        )
+        raise FitError("the envelope needs three model sizes: the optimum may lie beyond the smallest and largest")
     has_curves = np.bincount(runs.run).max() > 1
     return _of_curves(runs, smoothing, num_draws, rng) if has_curves else _of_runs(runs, num_draws, rng)
 
 
 def _of_runs(runs: Runs, num_draws: int, rng: np.random.Generator) -> AllocationFit:
     """Over the Pareto frontier of finished runs, which each draw of the runs takes anew."""
-    counts = np.concatenate(
-        [np.ones((1, runs.y.size), dtype=int), case_weights(runs.y.size, num_draws, rng, runs.group)]
-    )
+    counts = _all_and_draws(runs.group, num_draws, rng)
     c = np.exp(runs.log_c - runs.log_c.max())
     weights = drawn_selection(c, runs.y, counts, "pareto") * _is_between(runs.log_n, runs.log_n, counts > 0)
     return _fitted(runs.log_c, np.broadcast_to(runs.log_n, counts.shape), np.broadcast_to(runs.log_d, counts.shape),
@@ -54,15 +50,20 @@ def _of_curves(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Gene
     loss = np.stack([_interpolated(curve.log_c, _smoothed(curve.log_c, curve.y, smoothing), grid) for curve in curves])
     log_d = np.stack([_interpolated(curve.log_c, curve.log_d, grid) for curve in curves])
     log_n, group = (np.array([getattr(curve, name)[0] for curve in curves]) for name in ("log_n", "group"))
-    counts = np.concatenate([np.ones((1, len(curves)), dtype=int), case_weights(len(curves), num_draws, rng, group)])
+    counts = _all_and_draws(group, num_draws, rng)
     order, places = np.argsort(loss, axis=0)[:_MOST_CANDIDATES], np.arange(grid.size)
-    best = np.concatenate([
-        order[np.argmax((part > 0)[:, order], axis=1), places] for part in np.split(counts, range(_PART, len(counts), _PART))
-    ])  # fmt: skip
+    parts = np.split(counts > 0, range(_PART, len(counts), _PART))
+    best = np.concatenate([order[np.argmax(part[:, order], axis=1), places] for part in parts])
     drawn = np.take_along_axis(counts, best, axis=1) > 0
     lowest = loss[best, places]
     weights = drawn & np.isfinite(lowest) & _is_between(log_n[best], log_n, counts > 0)
     return _fitted(grid, log_n[best], log_d[best, places], lowest, weights.astype(int))
+
+
+def _all_and_draws(group: np.ndarray, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each run counts: once in row 0, in the others as drawn."""
+    drawn = case_weights(group.size, num_draws, rng, group)
+    return np.concatenate([np.ones((1, group.size), dtype=int), drawn])
 
 
 def _is_between(best: np.ndarray, log_n: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -80,9 +81,7 @@ def _fitted(
 
     kept = weights[0] > 0
     if not kept.any():
-        raise FitError(
-            "the best run at each compute is of the smallest or of the largest size: the optimum lies beyond"
-        )
+        raise FitError("the best runs are of the smallest or the largest size: the optimum may lie beyond")
     size, failed = power_line(log_c, log_n[0], weights[0], log_n[1:], weights[1:])
     data, _ = power_line(log_c, log_d[0], weights[0], log_d[1:], weights[1:])
     order = np.flatnonzero(kept)[np.argsort(log_c[kept], kind="stable")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,12 +56,10 @@ def next_shape(
     {'width': 848, 'depth': 20, 'mlp_dim': 2336}
     >>> body = lambda s: s["depth"] * (4 * s["width"] ** 2 + 2 * s["width"] * s["mlp_dim"])  # parameters of the blocks
     >>> next_shape(anchor, exponents, cost=body, target=4e8, num_heads=16)
-    {'width': 1056, 'depth': 31, 'mlp_dim': 4192}
+    {'width': 1056, 'depth': 31, 'mlp_dim': 4128}
     """
     if set(anchor) != set(exponents) or not anchor:
-        raise ValueError(
-            f"anchor and exponents must have the same dimensions, got {list(anchor)} and {list(exponents)}"
-        )
+        raise ValueError(f"anchor and exponents must be of the same dimensions, got {[*anchor]} and {[*exponents]}")
     start, powers = (np.array([float(values[name]) for name in anchor]) for values in (anchor, exponents))
     check_positive("anchor", start)
     if not np.isfinite(powers).all():
@@ -91,7 +89,8 @@ def _log_tau_at(cost: Callable[[float], float], target: float) -> float:
     low, high = cost(-_LARGEST_LOG_TAU), cost(_LARGEST_LOG_TAU)
     if not low < target < high:
         raise ValueError(f"target must lie between the costs {low:.3g} and {high:.3g} of the shapes, got {target!r}")
-    return float(brentq(lambda value: cost(value) - target, -_LARGEST_LOG_TAU, _LARGEST_LOG_TAU, xtol=1e-12))
+    root: Any = brentq(lambda value: cost(value) - target, -_LARGEST_LOG_TAU, _LARGEST_LOG_TAU, xtol=1e-12)
+    return float(root)
 
 
 def best_shapes(
@@ -154,9 +153,7 @@ def _why_no_anchor(
     ends = (shape <= shapes.min(axis=0)) | (shape >= shapes.max(axis=0))
     if ends.any():
         return "at an end of the grid: " + ", ".join(np.asarray(names)[ends])
-    return (
-        "" if decades >= min_decades else f"the best over {decades:.2g} decades of compute, less than {min_decades:g}"
-    )
+    return "" if decades >= min_decades else f"the best over {decades:.2g} decades, less than {min_decades:g}"
 
 
 def find_anchor(

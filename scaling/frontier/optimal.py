@@ -70,13 +70,11 @@ class OptimalAllocation:
         for approach in [name for name in APPROACHES if name in self.fits or name in self.reasons]:
             row: dict[str, object] = {"approach": approach}
             for letter, name in (("a", "num_params"), ("b", "images_seen")):
-                line = getattr(self.fits[approach], name) if approach in self.fits else None
-                ends = (np.nan, np.nan) if line is None else line.exponent_interval(level)
-                row |= {
-                    letter: np.nan if line is None else line.exponent,
-                    f"{letter}_low": ends[0],
-                    f"{letter}_high": ends[1],
-                }
+                values = (np.nan, np.nan, np.nan)
+                if approach in self.fits:
+                    line = getattr(self.fits[approach], name)
+                    values = (line.exponent, *line.exponent_interval(level))
+                row |= dict(zip((letter, f"{letter}_low", f"{letter}_high"), values, strict=True))
             rows.append(row | {"reason": self.reasons.get(approach, "")})
         return pd.DataFrame(rows)
 
@@ -195,7 +193,7 @@ def optimal_allocation(
         "envelope": lambda: fit_envelope(rows, smoothing, num_draws, rng),
         "isoflop": lambda: fit_isoflop(finals, budgets, tolerance, num_draws, rng),
         "parametric": lambda: fit_parametric(
-            finals, flops_per_param_image, objective, num_draws, rng, groups is not None
+            finals, flops_per_param_image, objective, num_draws, rng, has_groups=groups is not None
         ),
     }
     fits, reasons = {}, {}

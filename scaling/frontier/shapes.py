@@ -88,9 +88,8 @@ class ShapeFit:
             FitWarning: `extrapolation` more than a decade beyond the runs.
         """
         if dimension not in self.draws:
-            raise FitError(
-                f"no optimum of {dimension!r}: {self.reasons.get(dimension, f'there is {list(self.center)}')}"
-            )
+            reason = self.reasons.get(dimension, f"the dimensions are {[*self.center]}")
+            raise FitError(f"no optimum of {dimension!r}: {reason}")
         draws = self.draws[dimension]
         compute = check_positive("compute", np.asarray(compute, dtype=float))
         warn_beyond(compute, draws.fit.x[:, 1], "compute")
@@ -203,8 +202,8 @@ def _fitted(
     if inside.sum() < _LEAST_LEVELS:
         found = np.exp(log_optimum(fit.params, np.log([compute.min(), compute.max()])))
         raise FitError(
-            f"the optimum of {name} goes from {found[0]:.3g} to {found[1]:.3g}: strictly inside the sweep {x.min():g} to"
-            f" {x.max():g} at {inside.sum()} of {inside.size} values of compute, at least {_LEAST_LEVELS}"
+            f"the optimum of {name} goes from {found[0]:.3g} to {found[1]:.3g}: strictly inside the sweep,"
+            f" {x.min():g} to {x.max():g}, at {inside.sum()} of {inside.size} values of compute, of {_LEAST_LEVELS} needed"
         )
     return draws
 
