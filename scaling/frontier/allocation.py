@@ -126,8 +126,8 @@ class PowerLine:
             return np.stack([np.full(draws.shape[1:], end) for end in (-np.inf, np.inf)])
         if np.isfinite(self.degrees_of_freedom):
             level = 2 * ndtr(stdtrit(self.degrees_of_freedom, (1 + level) / 2)) - 1
-        ends = ((1 - level) / 2, "lower"), ((1 + level) / 2, "higher")
-        return np.stack([np.quantile(draws, end, axis=0, method=how) for end, how in ends])
+        low = np.quantile(draws, (1 - level) / 2, axis=0, method="lower")
+        return np.stack([low, np.quantile(draws, (1 + level) / 2, axis=0, method="higher")])
 
 
 @dataclass(frozen=True, repr=False, eq=False)

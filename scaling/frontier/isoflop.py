@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IsoflopBudgets", "fit_isoflop"]
 
 _FLAT = 1e-9  # curvature, relative to the loss, that rounding can make
-_SAME_SIZE = np.log(1.05)
+_APART = np.log(1.1)
 _LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
 
 
@@ -140,8 +140,9 @@ def _given(log_c: np.ndarray, budgets: Sequence[float], tolerance: float) -> tup
 
 def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, object]:
     """One row of the table."""
-    row = {"compute_flops": np.exp(part.log_c.mean() if part.y.size else nominal), "num_params": np.nan,
-           "images_seen": np.nan, "y": np.nan, "num_runs": part.y.size, "reason": ""}  # fmt: skip
+    compute = np.exp(part.log_c.mean() if part.y.size else nominal)
+    row: dict[str, object] = {"compute_flops": compute, "num_params": np.nan, "images_seen": np.nan, "y": np.nan}
+    row |= {"num_runs": part.y.size, "reason": ""}
     if parabola is None:
         return row | {"reason": f"{_num_sizes(part.log_n)} model sizes, a parabola needs 3"}
     vertex, lowest, refused = parabola.judged(part.y)
@@ -153,8 +154,12 @@ def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, ob
 
 
 def _num_sizes(log_n: np.ndarray) -> int:
-    """Sizes that are apart by more than 5 %: a parabola through nearer ones follows their noise."""
-    return int(np.count_nonzero(np.diff(np.sort(log_n)) > _SAME_SIZE)) + min(log_n.size, 1)
+    """Sizes that are apart by 10 % or more: a parabola through nearer ones follows their noise."""
+    num, last = 0, -np.inf
+    for size in np.unique(log_n):
+        if size >= last + _APART:
+            num, last = num + 1, size
+    return num
 
 
 def _table(rows: list[dict[str, object]]) -> pd.DataFrame:

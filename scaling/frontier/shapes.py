@@ -202,8 +202,8 @@ def _fitted(
     if inside.sum() < _LEAST_LEVELS:
         found = np.exp(log_optimum(fit.params, np.log([compute.min(), compute.max()])))
         raise FitError(
-            f"the optimum of {name} goes from {found[0]:.3g} to {found[1]:.3g}: strictly inside the sweep,"
-            f" {x.min():g} to {x.max():g}, at {inside.sum()} of {inside.size} values of compute, of {_LEAST_LEVELS} needed"
+            f"the optimum of {name} goes from {found[0]:.3g} to {found[1]:.3g}: it must lie strictly inside the sweep,"
+            f" {x.min():g} to {x.max():g}, at {_LEAST_LEVELS} values of compute, and does at {inside.sum()} of {inside.size}"
         )
     return draws
 
