@@ -6,7 +6,6 @@ import numpy as np
 
 from ..bootstrap import case_weights
 from ..errors import FitError
-from ..selection import drawn_selection
 from .allocation import AllocationFit, Runs, power_line
 
 __all__ = ["fit_envelope"]
@@ -16,13 +15,16 @@ _MOST_CANDIDATES = 32  # a draw misses all of the best 32 curves once in e^32
 _PART = 250  # draws at once: some 10 MB
 
 
-def fit_envelope(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Generator) -> AllocationFit:
+def fit_envelope(
+    runs: Runs, smoothing: float, tolerance: float, num_draws: int, rng: np.random.Generator
+) -> AllocationFit:
     """Power laws through the best run at each compute.
 
     Where the smallest or the largest size is the best the optimum may lie beyond: these are left out.
 
     Args:
         smoothing: standard deviation, in log compute, of the kernel that smooths a training curve.
+        tolerance: of finished runs, how much more compute a run may have that beats another at equal compute.
 
     Raises:
         FitError: fewer than three sizes, or no best run of a size between.
@@ -30,16 +32,32 @@ def fit_envelope(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Ge
     if np.unique(runs.log_n).size < 3:
         raise FitError("the envelope needs three model sizes: the optimum may lie beyond the smallest and largest")
     has_curves = np.bincount(runs.run).max() > 1
-    return _of_curves(runs, smoothing, num_draws, rng) if has_curves else _of_runs(runs, num_draws, rng)
+    if has_curves:
+        return _of_curves(runs, smoothing, num_draws, rng)
+    return _of_runs(runs, tolerance, num_draws, rng)
 
 
-def _of_runs(runs: Runs, num_draws: int, rng: np.random.Generator) -> AllocationFit:
-    """Over the Pareto frontier of finished runs, which each draw of the runs takes anew."""
+def _of_runs(runs: Runs, tolerance: float, num_draws: int, rng: np.random.Generator) -> AllocationFit:
+    """Over the finished runs that none of up to a tolerance more compute beats; each draw of the runs takes its own."""
     counts = _all_and_draws(runs.group, num_draws, rng)
-    c = np.exp(runs.log_c - runs.log_c.max())
-    weights = drawn_selection(c, runs.y, counts, "pareto") * _is_between(runs.log_n, runs.log_n, counts > 0)
-    return _fitted(runs.log_c, np.broadcast_to(runs.log_n, counts.shape), np.broadcast_to(runs.log_d, counts.shape),
-                   np.broadcast_to(runs.y, counts.shape), weights)  # fmt: skip
+    weights = _frontier(runs.log_c, runs.y, counts > 0, tolerance)
+    weights &= _is_between(runs.log_n, runs.log_n, counts > 0)
+    log_n, log_d, y = (np.broadcast_to(values, counts.shape) for values in (runs.log_n, runs.log_d, runs.y))
+    return _fitted(runs.log_c, log_n, log_d, y, weights)
+
+
+def _frontier(log_c: np.ndarray, y: np.ndarray, drawn: np.ndarray, tolerance: float) -> np.ndarray:
+    """The frontier of each row's drawn runs, shape (rows, n).
+
+    Runs of one budget differ a little in compute: without a tolerance those of less are on the frontier, however bad.
+    """
+    order = np.lexsort((y, log_c))
+    log_c, heights = log_c[order], np.where(drawn[:, order], y[order], np.inf)
+    best = np.minimum.accumulate(np.pad(heights, ((0, 0), (1, 0)), constant_values=np.inf), axis=1)
+    last = np.searchsorted(log_c, log_c + np.log1p(tolerance), side="right")
+    kept = np.empty(drawn.shape, dtype=bool)
+    kept[:, order] = (heights <= best[:, last]) & (heights < best[:, :-1])
+    return kept
 
 
 def _of_curves(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Generator) -> AllocationFit:

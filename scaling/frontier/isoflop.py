@@ -91,8 +91,8 @@ def fit_isoflop(
     """Power laws through the vertices of the budgets' parabolas.
 
     A budget is refused whose parabola is concave or falls below 0, whose vertex lies outside its sizes, or whose best
-    run is of the smallest or the largest of them: a row of the table with its reason, that no power law sees. So it is
-    in each draw.
+    run is of the smallest or the largest of them: a row of the table with its reason, that no power law sees. A draw
+    refuses more of them by the same rules.
 
     Args:
         budgets: compute of each, or None: runs of three sizes or more within the tolerance of each other.
@@ -109,7 +109,7 @@ def fit_isoflop(
     parabolas = [_Parabola.of(part) if _num_sizes(part.log_n) >= 3 else None for part in parts]
     rows = [_row(part, parabola, log_c) for part, parabola, log_c in zip(parts, parabolas, nominal, strict=True)]
     found = IsoflopBudgets(runs, budget, _table(rows), *_coefficients(parabolas))
-    return _power_laws(found, [p for p in parabolas if p is not None], num_draws, rng)
+    return _power_laws(found, parabolas, num_draws, rng)
 
 
 def _found(runs: Runs, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -148,8 +148,9 @@ def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, ob
     vertex, lowest, refused = parabola.judged(part.y)
     for reason, is_refused in refused.items():
         if is_refused:
-            ends = {"smallest": np.exp(part.log_n.min()), "largest": np.exp(part.log_n.max())}
-            return row | {"reason": reason.format(vertex=np.exp(vertex), **ends)}
+            with np.errstate(over="ignore"):  # the vertex of a nearly straight line
+                values = np.exp([vertex, part.log_n.min(), part.log_n.max()])
+            return row | {"reason": reason.format(**dict(zip(("vertex", "smallest", "largest"), values, strict=True)))}
     return row | {"num_params": np.exp(vertex), "images_seen": np.exp(parabola.log_images(vertex)), "y": float(lowest)}
 
 
@@ -174,7 +175,7 @@ def _coefficients(parabolas: list[_Parabola | None]) -> tuple[np.ndarray, np.nda
 
 
 def _power_laws(
-    found: IsoflopBudgets, parabolas: list[_Parabola], num_draws: int, rng: np.random.Generator
+    found: IsoflopBudgets, parabolas: list[_Parabola | None], num_draws: int, rng: np.random.Generator
 ) -> AllocationFit:
     table = found.table
     kept = (table["reason"] == "").to_numpy()
@@ -182,11 +183,11 @@ def _power_laws(
     if kept.sum() < 2:
         raise FitError(f"{kept.sum()} of {kept.size} budgets have a vertex, a power law needs 2; " + "; ".join(refused))
     log_c, log_n, log_d = (np.log(table[name].to_numpy()) for name in ("compute_flops", "num_params", "images_seen"))
-    drawn_n, drawn_d, freedom = _draws(parabolas, num_draws, rng)
-    fitted = np.isfinite(found.middle)
-    weights, drawn = kept[fitted].astype(int), np.isfinite(drawn_n).astype(int)
-    size, failed = power_line(log_c[fitted], log_n[fitted], weights, drawn_n, drawn, freedom)
-    data, _ = power_line(log_c[fitted], log_d[fitted], weights, drawn_d, drawn, freedom)
+    accepted = [parabola for parabola, is_kept in zip(parabolas, kept, strict=True) if parabola is not None and is_kept]
+    drawn_n, drawn_d, freedom = _draws(accepted, num_draws, rng)
+    weights, drawn = np.ones(len(accepted)), np.isfinite(drawn_n)
+    size, failed = power_line(log_c[kept], log_n[kept], weights, drawn_n, drawn, freedom)
+    data, _ = power_line(log_c[kept], log_d[kept], weights, drawn_d, drawn, freedom)
     said = tuple(FitWarning("refused_budget", f"budget {text}") for text in refused)
     if freedom == 0:
         said += (FitWarning("few_points", "every budget has three runs: no residual says how wide an interval is"),)

@@ -130,6 +130,10 @@ def fit_shapes(
     optimum is x* = (a alpha t^c / (b beta))^(1 / (a + b)), so s = c / (a + b). A dimension is refused whose optimum
     lies strictly inside its sweep at fewer than two values of compute.
 
+    The 95 % interval of s covered it in .93 to .95 of 60 simulated depth sweeps (six depths, the optimum inside): of 8
+    values of compute over .8 decades with .3 % and 1 % noise, and of 12 over 1.5 decades. It contains the noise of the
+    runs, not what another center would say.
+
     Args:
         runs: records, a row an evaluated model, several values of compute for each shape.
         dimensions: columns of the shape.
@@ -200,10 +204,10 @@ def _fitted(
     draws = bootstrap_fit(fit, num_draws=num_draws, rng=rng)
     inside = _is_inside(draws)
     if inside.sum() < _LEAST_LEVELS:
-        found = np.exp(log_optimum(fit.params, np.log([compute.min(), compute.max()])))
+        first, last = np.exp(log_optimum(fit.params, np.log([compute.min(), compute.max()])))
         raise FitError(
-            f"the optimum of {name} goes from {found[0]:.3g} to {found[1]:.3g}: it must lie strictly inside the sweep,"
-            f" {x.min():g} to {x.max():g}, at {_LEAST_LEVELS} values of compute, and does at {inside.sum()} of {inside.size}"
+            f"the optimum of {name} goes from {first:.3g} to {last:.3g}: it must lie strictly inside the sweep,"
+            f" {x.min():g} to {x.max():g}, at {_LEAST_LEVELS} values of compute; it does at {inside.sum()}"
         )
     return draws
 

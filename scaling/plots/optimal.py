@@ -46,15 +46,8 @@ def plot_optimal(
         line = getattr(fit, quantity)
         low, high = line.exponent_interval(level)
         text = f"{_NAMES[approach]}: {symbol} ~ C^{exponent}, {exponent} = {line.exponent:.2f} [{low:.2f}, {high:.2f}]"
-        ax.plot(
-            [],
-            [],
-            marker=marker if approach != "parametric" else "",
-            color=colour,
-            lw=_WIDTHS[approach],
-            ms=5,
-            label=text,
-        )
+        shown = "" if approach == "parametric" else marker
+        ax.plot([], [], marker=shown, color=colour, lw=_WIDTHS[approach], ms=5, label=text)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=f"compute-optimal {y_label}")
     legend(ax, "upper left")
     return ax
@@ -94,10 +87,8 @@ def plot_isoflop(result: OptimalAllocation, *, ax: Axes | None = None, y_label: 
     table, size = budgets.table, np.exp(budgets.runs.log_n)
     colours = colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, len(table)))
     for row, (colour, compute, reason) in enumerate(zip(colours, table["compute_flops"], table["reason"], strict=True)):
-        own, (line, fill, note) = (
-            budgets.budget == row,
-            ("-", colour, "") if reason == "" else (":", "none", " (refused)"),
-        )
+        own = budgets.budget == row
+        line, fill, note = ("-", colour, "") if reason == "" else (":", "none", " (refused)")
         ax.plot(size[own], budgets.runs.y[own], "o", color=colour, ms=4.5, mfc=fill)
         if own.any() and np.isfinite(budgets.middle[row]):
             grid = np.geomspace(size[own].min(), size[own].max(), 100)
