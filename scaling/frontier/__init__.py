@@ -2,10 +2,11 @@
 
 from .fit import FrontierFit, fit_frontier
 from .next_shape import best_shapes, find_anchor, next_shape
-from .optimal import OptimalAllocation, optimal_allocation
+from .optimal import HOFFMANN_2022_EXPONENTS, OptimalAllocation, optimal_allocation
 from .shapes import SOVIT_EXPONENTS, ShapeFit, fit_shapes
 
 __all__ = [
+    "HOFFMANN_2022_EXPONENTS",
     "SOVIT_EXPONENTS",
     "FrontierFit",
     "OptimalAllocation",

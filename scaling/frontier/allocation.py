@@ -52,6 +52,8 @@ def read_runs(
     groups: str | None, flops_per_param_image: float | None,
 ) -> Runs:  # fmt: skip
     """The columns that an allocation needs, checked; compute is k N D where there is no column of it."""
+    if len(frame) == 0:
+        raise ValueError("runs must have a row or more, got none")
     values = column_of(frame, y)
     check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
     log_n, log_d = _log_column(frame, num_params), _log_column(frame, images_seen)

@@ -181,7 +181,7 @@ def _power_laws(
     kept = (table["reason"] == "").to_numpy()
     refused = [f"{c:.3g}: {why}" for c, why in zip(table["compute_flops"][~kept], table["reason"][~kept], strict=True)]
     if kept.sum() < 2:
-        raise FitError(f"{kept.sum()} of {kept.size} budgets have a vertex, a power law needs 2; " + "; ".join(refused))
+        raise FitError("; ".join([f"{kept.sum()} of {kept.size} budgets have a vertex, a power law needs 2", *refused]))
     log_c, log_n, log_d = (np.log(table[name].to_numpy()) for name in ("compute_flops", "num_params", "images_seen"))
     accepted = [parabola for parabola, is_kept in zip(parabolas, kept, strict=True) if parabola is not None and is_kept]
     drawn_n, drawn_d, freedom = _draws(accepted, num_draws, rng)

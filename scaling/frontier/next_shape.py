@@ -120,6 +120,8 @@ def best_shapes(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    if len(runs) == 0:
+        raise ValueError("runs must have a row or more, got none")
     log_c = np.log(check_positive(f"column {compute!r}", column_of(runs, compute)))
     loss = column_of(runs, y)
     shape = np.stack([column_of(runs, name) for name in dimensions], axis=1)

@@ -159,8 +159,9 @@ def fit_shapes(
     >>> float(shapes.exponents["s"].round(4)[0])  # 0.6 / (0.5 + 1)
     0.4
     """
-    log_t = column_of(runs, compute)
-    check_positive(f"column {compute!r}", log_t)
+    if len(runs) == 0:
+        raise ValueError("runs must have a row or more, got none")
+    t = check_positive(f"column {compute!r}", column_of(runs, compute))
     values = column_of(runs, y)
     check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
     shape = {name: check_positive(f"column {name!r}", column_of(runs, name)) for name in dimensions}
@@ -175,7 +176,7 @@ def fit_shapes(
         try:
             with warnings.catch_warnings():  # they are in the fit, and said below
                 warnings.simplefilter("ignore", FitWarning)
-                draws[name] = _fitted(name, shape[name][rows], log_t[rows], values[rows], num_draws, rng)
+                draws[name] = _fitted(name, shape[name][rows], t[rows], values[rows], num_draws, rng)
         except FitError as error:
             reasons[name] = str(error)
     if not draws:

@@ -15,6 +15,7 @@ _QUANTITIES = {"num_params": ("model size (parameters)", "N", "a"), "images_seen
 _NAMES = {"envelope": "envelope", "isoflop": "IsoFLOP vertices", "parametric": "parametric"}
 _WIDTHS = {"envelope": 3.5, "isoflop": 2.5, "parametric": 1.5}  # so that each shows where they coincide
 _EXTRAPOLATED = 10.0  # how far beyond the most compute the power laws are drawn, as a factor
+_MANY_POINTS = 200
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 
 
@@ -47,7 +48,7 @@ def plot_optimal(
         low, high = line.exponent_interval(level)
         text = f"{_NAMES[approach]}: {symbol} ~ C^{exponent}, {exponent} = {line.exponent:.2f} [{low:.2f}, {high:.2f}]"
         shown = "" if approach == "parametric" else marker
-        ax.plot([], [], marker=shown, color=colour, lw=_WIDTHS[approach], ms=5, label=text)
+        ax.plot([], [], marker=shown, color=colour, lw=_WIDTHS[approach], ms=7, label=text)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=f"compute-optimal {y_label}")
     legend(ax, "upper left")
     return ax
@@ -59,7 +60,8 @@ def _draw_approach(
     points = fit.points.dropna(subset=[quantity])
     compute = points["compute_flops"].to_numpy()
     if fit.approach != "parametric":
-        ax.plot(compute, points[quantity], marker, color=colour, ms=5, alpha=0.6, mew=0)
+        size = 5 if len(points) <= _MANY_POINTS else 2.5  # a staircase over training curves
+        ax.plot(compute, points[quantity], marker, color=colour, ms=size, alpha=0.6, mew=0)
     grid = np.geomspace(compute.min(), max(end, compute.max()), 200)
     line, inside, width = getattr(fit, quantity), grid <= compute.max(), _WIDTHS[fit.approach]
     ax.plot(grid[inside], line.predict(grid[inside]), "-", color=colour, lw=width)

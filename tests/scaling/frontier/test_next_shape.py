@@ -107,5 +107,7 @@ def test_a_shape_that_is_the_best_nearly_nowhere_is_no_anchor():
 def test_bad_grids():
     with pytest.raises(ValueError, match="column 'mlp_dim' is missing"):
         find_anchor(grid())
+    with pytest.raises(ValueError, match="runs must have a row or more, got none"):
+        find_anchor(grid().iloc[:0], dimensions=["width", "depth"])
     with pytest.raises(ValueError, match="min_decades must not be negative"):
         find_anchor(grid(), dimensions=["width", "depth"], min_decades=-1)

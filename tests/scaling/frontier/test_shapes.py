@@ -143,6 +143,11 @@ def test_bad_input(change, message):
         fit_shapes(star(), num_draws=10, **change)
 
 
+def test_no_runs():
+    with pytest.raises(ValueError, match="runs must have a row or more, got none"):
+        fit_shapes(star().iloc[:0])
+
+
 @pytest.mark.filterwarnings("default:.*spans .* decades:scaling.FitWarning")
 def test_a_narrow_range_of_compute_is_said_and_that_of_a_dimension_is_not():
     runs = sweep("depth")
