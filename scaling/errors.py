@@ -24,6 +24,8 @@ class FitWarning(UserWarning):
         "few_effective_draws": "the draws of a posterior are worth few independent ones",
         "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
+        "refused_budget": "an IsoFLOP budget has no minimum inside its model sizes and is left out",
+        "uneven_compute": "compute is not the same multiple of parameters times images in all runs",
     }
 
     def __init__(self, kind: str, message: str):

@@ -1,5 +1,20 @@
 """The compute frontier of runs: its law, and what it says of families, sizes and data."""
 
 from .fit import FrontierFit, fit_frontier
+from .next_shape import best_shapes, find_anchor, next_shape
+from .optimal import HOFFMANN_2022_EXPONENTS, OptimalAllocation, optimal_allocation
+from .shapes import SOVIT_EXPONENTS, ShapeFit, fit_shapes
 
-__all__ = ["FrontierFit", "fit_frontier"]
+__all__ = [
+    "HOFFMANN_2022_EXPONENTS",
+    "SOVIT_EXPONENTS",
+    "FrontierFit",
+    "OptimalAllocation",
+    "ShapeFit",
+    "best_shapes",
+    "find_anchor",
+    "fit_frontier",
+    "fit_shapes",
+    "next_shape",
+    "optimal_allocation",
+]

@@ -3,6 +3,17 @@
 from .chain import plot_chain
 from .fit import plot_fit, plot_law_comparison
 from .frontier import plot_frontier
+from .optimal import plot_isoflop, plot_optimal
+from .shapes import plot_shapes
 from .transfer import plot_transfer
 
-__all__ = ["plot_chain", "plot_fit", "plot_frontier", "plot_law_comparison", "plot_transfer"]
+__all__ = [
+    "plot_chain",
+    "plot_fit",
+    "plot_frontier",
+    "plot_isoflop",
+    "plot_law_comparison",
+    "plot_optimal",
+    "plot_shapes",
+    "plot_transfer",
+]

@@ -15,10 +15,12 @@ __all__ = [
     "RULES",
     "STYLES",
     "TRANSFER_COLOUR",
+    "amount",
     "decimal_ticks",
     "draw_points",
     "error_axis",
     "legend",
+    "legend_beside",
     "new_axes",
     "style_of",
 ]
@@ -84,7 +86,17 @@ def legend(ax: Axes, loc: Any) -> None:
     if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
         ax.legend(fontsize="small", frameon=False, loc=loc)
     else:
-        ax.legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure = ax.get_figure(root=True)
-        if figure is not None and len(figure.axes) == 1:
-            figure.set_figwidth(_WITH_LEGEND)
+        legend_beside(ax, fontsize="x-small")
+
+
+def legend_beside(ax: Axes, **options: Any) -> None:
+    """On the right of the axes, where it hides no point; of a figure of one plot, which is widened for it."""
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
+    figure = ax.get_figure(root=True)
+    if figure is not None and len(figure.axes) == 1:
+        figure.set_figwidth(_WITH_LEGEND)
+
+
+def amount(value: float) -> str:
+    """A number of any size, short: 5.7e18, 163."""
+    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.2g}".replace("e+", "e")
