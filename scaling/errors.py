@@ -24,6 +24,9 @@ class FitWarning(UserWarning):
         "few_effective_draws": "the draws of a posterior are worth few independent ones",
         "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
+        "no_law": "a group of runs has too few points for the law, or shows no trend",
+        "unreached": "runs do not span an error that was asked for",
+        "unfinished_runs": "rows from inside a run, whose schedule had not ended, among rows of finished runs",
     }
 
     def __init__(self, kind: str, message: str):
