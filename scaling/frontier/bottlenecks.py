@@ -142,7 +142,7 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
 
 def _add_cuts(cells: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """How far the error falls where a run differs from the cell in one respect."""
-    runs = {name: table[name].to_numpy() for name in table}
+    runs = {str(name): table[name].to_numpy() for name in table}
     cuts = np.array([list(_cuts(cell, runs).values()) for cell in cells.itertuples()])
     binds = np.array([*_AXES, "none"], dtype=object)[np.where(cuts.any(axis=1), cuts.argmax(axis=1), len(_AXES))]
     return cells.assign(**{f"{name}_cut": cut for name, cut in zip(_AXES, cuts.T, strict=True)}, binds=binds)

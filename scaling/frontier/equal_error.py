@@ -107,8 +107,15 @@ def cost_ratio(
     without a fit is open on both sides. Not contained: that one family was tuned more than the other, or that the law
     is another.
 
-    What nominal 95 % intervals cover of a ratio of 3 at the error E = .25 of two families with E = .5 C^-.25 + .1, 1 %
-    noise, C over four decades: COVERAGE.
+    What nominal 95 % intervals cover of a ratio of 3 at E = .25, in two families with E = .5 C^-.25 + .1, C over four
+    decades, 1 % noise, without and with an exponential excess of 10 % (100 simulations, standard error .02):
+
+    - interpolation: .97 and .95 of 12 runs each, .92 and .92 of 40; with `y_std` .99 and .96, .99 and .93. Without
+      excess an interval spans a factor of 2.9 at 12 runs, 1.2 at 40; with it most of 12 runs are open. Of 6 and 8 runs
+      they are open, and so cover all but always.
+    - law: 1.00 throughout at 12 and 40 runs, where the draws are of simulated worlds: wider than need be, a factor of
+      2.5 and 1.3 (1,000 and 3.0 with the excess), and alike with `selection="stochastic"`. At 8 runs, where the draws
+      are of cases, .96 and .99.
 
     Args:
         x: cost of each run, positive, shape (n,): FLOPs, core-days, images seen.
@@ -158,7 +165,7 @@ def cost_ratio(
     fits = [fit_family(runs, law=law, selection=selection, num_draws=num_draws, rng=rng) for runs in pair]
     laws, notes = [front for front, _ in fits], [note for _, of_family in fits for note in of_family]
     if all(laws):
-        rows += _rows("law", pair, [law_costs(front, asked) for front in laws if front], asked, level)
+        rows += _rows("law", pair, [law_costs(front, asked, rng) for front in laws if front], asked, level)
     else:
         why = "; ".join(str(note) for note in notes if note.kind == "no_law")
         rows += [{"target_error": target, "method": "law", "reason": why} for target in asked.tolist()]
@@ -167,7 +174,8 @@ def cost_ratio(
         notes.append(FitWarning("unreached", missing))
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    return CostRatio(*pair, *laws, *_tables(rows), level, tuple(notes))
+    table, left_out = _tables(rows)
+    return CostRatio(pair[0], pair[1], laws[0], laws[1], table, left_out, level, tuple(notes))
 
 
 # Checks -------------------------------------------------------------------------------------------------------

@@ -68,14 +68,15 @@ def interpolated_costs(runs: FamilyRuns, targets: np.ndarray, num_draws: int, rn
     return Costs(low[0], high[0], *drawn)
 
 
-def law_costs(front: FrontierFit, targets: np.ndarray) -> Costs:
+def law_costs(front: FrontierFit, targets: np.ndarray, rng: np.random.Generator) -> Costs:
     """Where the law and its draws reach the targets, inf where never; a draw without a fit says nothing."""
     with np.errstate(divide="ignore"):
         value, draws = np.log(front.solve_for_x(targets)), np.log(front.bootstrap.solve_for_x(targets))
     is_first = (front.intervals == "simulated_world") & (draws <= np.log(front.x.min() * _FIRST))
     failed = np.full((front.bootstrap.num_failed, targets.size), np.inf)
     low = np.concatenate([np.where(is_first, -np.inf, draws), -failed])
-    return Costs(value, value, low, np.concatenate([draws, failed]))
+    order = rng.permutation(len(low))  # so that failed draws of two families fall on any of the other's
+    return Costs(value, value, low[order], np.concatenate([draws, failed])[order])
 
 
 def fit_family(runs: FamilyRuns, **options: Any) -> tuple[FrontierFit | None, tuple[FitWarning, ...]]:

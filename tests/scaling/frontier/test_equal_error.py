@@ -143,8 +143,17 @@ def test_a_family_without_a_law_keeps_the_interpolation_and_says_why():
 
 
 @quiet
+def test_the_laws_may_be_stochastic_frontiers():
+    runs = two_families(40, excess=0.1)
+    options = {"reference": "A", "rival": "B", "targets": [0.25], "num_draws": 300}
+    edge, pareto = (by(cost_ratio(*runs, selection=s, **options), "law").iloc[0] for s in ("stochastic", "pareto"))
+    assert edge["low"] < 3 < edge["high"]
+    assert edge["high"] / edge["low"] < pareto["high"] / pareto["low"]  # it uses all runs
+
+
+@quiet
 def test_noise_of_the_runs_widens_the_interval_of_interpolation():
-    x, y, family = two_families(60, noise=0.01)
+    x, y, family = two_families(30, noise=0.01)
     options = {"reference": "A", "rival": "B", "targets": [0.25], "num_draws": 400}
     width = {}
     for name, noise in {"none": {}, "y_std": {"y_std": 0.01}, "num_eval": {"num_eval": 1900}}.items():
@@ -244,11 +253,18 @@ def covered(n, noise, excess, num_simulations, num_draws=200, **options):
 @pytest.mark.parametrize("excess", [0.0, 0.1])
 @pytest.mark.parametrize("n", [12, 40])
 def test_coverage(n, excess):
-    """100 simulations, 1 % noise: nominal .95 less three standard errors of .022; of noise alone the runs drawn again
-    say too little of it at 40 runs, which `y_std` mends."""
-    plain = covered(n, 0.01, excess, 100)
-    with_noise = covered(n, 0.01, excess, 100, y_std=0.0025)["interpolation"]
-    print(n, excess, plain, "with y_std", with_noise)
-    assert plain["law"][0] >= 0.885
-    assert plain["interpolation"][0] >= 0.80
-    assert with_noise[0] >= 0.885
+    """60 simulations, 1 % noise: nominal .95 less three standard errors of .028.
+
+    Interpolation of 40 runs drawn again says a little too little of their noise (.92 of 100): .80 is asserted.
+    """
+    found = covered(n, 0.01, excess, 60)
+    print(n, excess, found)
+    assert found["law"][0] >= 0.865
+    assert found["interpolation"][0] >= (0.865 if n == 12 else 0.80)
+
+
+@pytest.mark.slow
+def test_coverage_of_interpolation_with_the_noise_given():
+    found = covered(40, 0.01, 0.0, 60, y_std=0.0025)["interpolation"]
+    print(found)
+    assert found[0] >= 0.865

@@ -279,6 +279,20 @@ def test_the_log_hull_of_a_draw_is_that_of_its_points_alone():
             assert sorted(alone) == np.flatnonzero(weight).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_draws_of_a_world_and_of_cases_take_the_hull_in_the_same_axes():
+    """A power law without an offset below runs far above it: two exact runs at the ends are the log hull of each."""
+    x = np.geomspace(1, 1e4, 30)
+    y = x**-0.3 * np.where(np.arange(30) % 29 == 0, 1.0, 1.05)
+    for intervals in ("simulated_world", "case_bootstrap"):
+        options = {"law": "power", "selection": "convex_hull", "intervals": intervals, "num_draws": 200}
+        log, linear = (fit_frontier(x, y, hull_axes=axes, **options) for axes in ("log", "linear"))
+        assert log.selected.tolist() == [0, 29]
+        assert linear.selected.size > 5
+        # Fewer points of the same scatter tell less of the exponent.
+        assert np.ptp(log.interval("b")) > np.ptp(linear.interval("b"))
+
+
 @pytest.mark.filterwarnings("ignore:.*too few distinct points|.* sits at|.* spans all:scaling.FitWarning")
 def test_a_hull_in_log_axes_hides_a_shift_and_says_so():
     """Zhai's law of ImageNet 10-shot error (2106.04560, Figure 9): flat in log-log below x = d."""
