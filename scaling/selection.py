@@ -4,9 +4,10 @@ import numpy as np
 
 from .hulls import convex_hull, pareto_frontier
 
-__all__ = ["SELECTIONS", "check_selection", "drawn_selection", "select"]
+__all__ = ["HULL_AXES", "SELECTIONS", "check_hull_axes", "check_selection", "drawn_selection", "select"]
 
 SELECTIONS = ("all", "pareto", "convex_hull")  # of points
+HULL_AXES = ("linear", "log")  # both axes alike
 
 
 def check_selection(selection: str, *others: str) -> None:
@@ -15,12 +16,29 @@ def check_selection(selection: str, *others: str) -> None:
         raise ValueError(f"selection must be one of {(*SELECTIONS, *others)}, got {selection!r}")
 
 
-def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0) -> np.ndarray:
+def check_hull_axes(hull_axes: str, selection: str, x: np.ndarray, y: np.ndarray) -> None:
+    """Raises a ValueError for unknown axes, for a selection that has no hull, and for values without a logarithm."""
+    if hull_axes not in HULL_AXES:
+        raise ValueError(f"hull_axes must be one of {HULL_AXES}, got {hull_axes!r}")
+    if hull_axes == "log" and selection != "convex_hull":
+        raise ValueError(f"hull_axes='log' goes with selection='convex_hull', got {selection!r}")
+    for name, values in (("x", x), ("y", y)) if hull_axes == "log" else ():
+        bad = np.flatnonzero(values <= 0)
+        if bad.size:
+            raise ValueError(f"hull_axes='log' needs positive {name}; row {bad[0]} is {values[bad[0]]:g}")
+
+
+def select(
+    x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0, hull_axes: str = "linear"
+) -> np.ndarray:
     """Indices of the selected points, x ascending; "stochastic" has none, its law is fitted otherwise.
 
     "all": every point. "pareto": points that none beats at no more x. "convex_hull": the lower hull up to the best
-    point, with a tolerance also the points that near to it; what lies right of the best point is left out.
+    point, with a tolerance also the points that near to it (of log y on a hull in log axes); what lies right of the
+    best point is left out.
     """
+    if hull_axes == "log":
+        x, y = np.log(x), np.log(y)
     if selection == "all":
         return np.argsort(x, kind="stable")
     frontier = pareto_frontier(x, y)
@@ -34,7 +52,12 @@ def select(x: np.ndarray, y: np.ndarray, selection: str, tolerance: float = 0.0)
 
 
 def drawn_selection(
-    x: np.ndarray, y: np.ndarray, counts: np.ndarray, selection: str, tolerance: float = 0.0
+    x: np.ndarray,
+    y: np.ndarray,
+    counts: np.ndarray,
+    selection: str,
+    tolerance: float = 0.0,
+    hull_axes: str = "linear",
 ) -> np.ndarray:
     """The selection taken anew in every draw, as weights of shape (num_draws, n).
 
@@ -51,7 +74,7 @@ def drawn_selection(
     candidates = _drawn_pareto(x, y, counts > 0) if tolerance == 0 else counts
     for weight, heights, drawn in zip(weights, np.broadcast_to(y, counts.shape), candidates > 0, strict=True):
         rows = np.flatnonzero(drawn)
-        weight[rows[select(x[rows], heights[rows], selection, tolerance)]] = 1
+        weight[rows[select(x[rows], heights[rows], selection, tolerance, hull_axes)]] = 1
     return weights
 
 

@@ -16,14 +16,17 @@ from ..fitting import fit_law
 from ..hulls import check_points
 from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
-from ..selection import check_selection, drawn_selection, select
+from ..selection import check_hull_axes, check_selection, drawn_selection, select
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from ..worlds import check_options, find_world, solve_worlds
 
 __all__ = ["FrontierFit", "fit_frontier"]
 
-# Points that near to a hull, relative to the largest y, count as on it: rounding of an exact law's collinear points.
+# Points that near to a hull, relative to the largest y (or in log y on a hull in log axes), count as on it: rounding of
+# an exact law's collinear points.
 _HULL_TOLERANCE = 1e-12
+# Laws that can bend downwards in log-log, where a lower hull bends upwards only.
+_HIDDEN_ON_LOG_HULL = ("shifted_power", "double_saturating_power", "sigmoidal_power", "broken_power")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -39,6 +42,7 @@ class FrontierFit:
         bootstrap: draws of the law that the intervals are read off.
         intervals: what the draws are: "posterior", "simulated_world" or "case_bootstrap".
         stochastic: noise and excess of a stochastic frontier, else None.
+        hull_axes: axes that the hull was taken in, "linear" or "log".
     """
 
     x: np.ndarray
@@ -49,6 +53,7 @@ class FrontierFit:
     bootstrap: BootstrapFit
     intervals: str
     stochastic: StochasticFrontier | None = None
+    hull_axes: str = "linear"
 
     @property
     def params(self) -> dict[str, float]:
@@ -56,9 +61,18 @@ class FrontierFit:
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """What a reader must know, of the fit and of its draws."""
-        own = () if self.stochastic is None else self.stochastic.warnings
-        return self.fit.warnings + self.bootstrap.warnings + own
+        """What a reader must know, of the fit, of its draws and of the selection."""
+        return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
+
+    def _own_warnings(self) -> tuple[FitWarning, ...]:
+        if self.stochastic is not None:
+            return self.stochastic.warnings
+        name = self.fit.law.name
+        if self.hull_axes == "linear" or not name.startswith(_HIDDEN_ON_LOG_HULL):
+            return ()
+        hidden = "a downward bend such as that of a shift d > 0"
+        message = f"a lower hull in log axes bends upwards only, so it hides {hidden} from {name!r}: take linear axes"
+        return (FitWarning("hidden_curvature", message),)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -89,14 +103,35 @@ class FrontierFit:
         ends = {name: np.minimum(getattr(band, name), limit) for name in ("median", "low", "high")}
         return replace(band, **ends)
 
+    @overload
+    def solve_for_x(self, y: ArrayLike, level: None = None) -> np.ndarray: ...
+    @overload
+    def solve_for_x(self, y: ArrayLike, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+    def solve_for_x(
+        self, y: ArrayLike, level: float | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """x at which the law falls to y, in the shape of y: an ndarray, or with a `level` the value, low and high.
+
+        inf where the law never does, and an end of inf where that share of the draws never does. The interval is what
+        the frontier's draws give, see `fit_frontier`; of "simulated_world" the law's own value may lie outside, and an
+        end at the least x of the runs stands for anything up to it.
+        """
+        value = self.fit.solve_for_x(y)
+        if level is None:
+            return value
+        low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
+        return value, low.reshape(value.shape), high.reshape(value.shape)
+
     def summary(self, level: float = 0.95) -> str:
         """The fit, and an interval for each parameter."""
         lines = self.bootstrap.interval_lines(level)
         if self.stochastic is None:
-            head = f"{self.selection} of {self.x.size} runs: {self.selected.size} points; intervals: {self.intervals}"
+            rule = self.selection + (" in log axes" if self.hull_axes == "log" else "")
+            head = f"{rule} of {self.x.size} runs: {self.selected.size} points; intervals: {self.intervals}"
             if self.intervals == "simulated_world":
                 head += ", with the bias of the selection taken off: the law itself may lie outside"
-            own = [f"  warning ({warning.kind}): {warning}" for warning in self.bootstrap.warnings]
+            notes = self.bootstrap.warnings + self._own_warnings()
+            own = [f"  warning ({warning.kind}): {warning}" for warning in notes]
             return "\n".join([head, self.fit.summary(), *lines, *own])
         law = self.fit.law
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
@@ -111,6 +146,7 @@ def fit_frontier(
     *,
     law: str | Law = "saturating_power",
     selection: str = "pareto",
+    hull_axes: str = "linear",
     tolerance: float | None = None,
     objective: str = "log_least_squares",
     intervals: str | None = None,
@@ -140,8 +176,10 @@ def fit_frontier(
         x: cost of each run, positive, shape (n,), e.g. training compute in FLOPs.
         y: error of each run, shape (n,); lower is better.
         law: as in `fit_law`; any law of one variable.
-        selection: "stochastic"; "pareto" (Zhai et al. 2021), "convex_hull" (lower hull in linear axes), or "all".
-        tolerance: points that near to the hull, in y, count as on it; None: what rounding does to the largest y.
+        selection: "stochastic"; "pareto" (Zhai et al. 2021), "convex_hull" (lower hull), or "all".
+        hull_axes: of the hull, "linear" or "log" (both axes).
+        tolerance: points that near to the hull, in y (in log y on log axes), count as on it; None: what rounding does
+            to the largest.
         objective: as in `fit_law`; a stochastic frontier has its own, the likelihood.
         intervals: of the law on a frontier or hull, "simulated_world" or "case_bootstrap"; None: the first, where
             there are no groups and at least four runs a parameter.
@@ -154,7 +192,8 @@ def fit_frontier(
         FitError: the frontier has too few points, or is flat.
 
     Warns:
-        FitWarning: `few_effective_draws` where the ends of a posterior's intervals are rough.
+        FitWarning: `few_effective_draws` where the ends of a posterior's intervals are rough; `hidden_curvature` where
+            the law can bend downwards in log-log, e.g. by a shift d, and the hull is one in log axes.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), section 2; the Pareto rule reproduces their Figure 9. Stochastic
     frontiers: Aigner, Lovell and Schmidt 1977 (J. Econometrics 6).
@@ -171,10 +210,12 @@ def fit_frontier(
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
     x, y = check_points(x, y)
+    check_hull_axes(hull_axes, selection, x, y)
     if selection == "stochastic":
         return _stochastic(x, y, law, noise_std=noise_std, num_draws=num_draws, rng=rng)
-    tolerance = _HULL_TOLERANCE * float(np.max(np.abs(y), initial=0.0)) if tolerance is None else tolerance
-    selected = select(x, y, selection, tolerance)
+    if tolerance is None:
+        tolerance = _HULL_TOLERANCE * (1.0 if hull_axes == "log" else float(np.max(np.abs(y), initial=0.0)))
+    selected = select(x, y, selection, tolerance, hull_axes)
     if selected.size < len(find_law(law).params) <= x.size:
         raise FitError(
             f"the {selection} of {x.size} runs has {selected.size} points, too few for {law!r}:"
@@ -183,16 +224,20 @@ def fit_frontier(
     fit = fit_law(law, x[selected], y[selected], objective=objective)
 
     def points(y: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return x, y, drawn_selection(x, y, counts, selection, tolerance)
+        return x, y, drawn_selection(x, y, counts, selection, tolerance, hull_axes)
 
     world = find_world(intervals, selection, groups, fit, x, y, rng)
     if world is not None:
-        draws = solve_worlds(fit, world, x, y, points, num_draws, rng)
-        return FrontierFit(x, y, selected, selection, fit, draws, "simulated_world")
-    _, _, weights = points(y, case_weights(x.size, num_draws, rng, groups))
-    ever = np.flatnonzero(weights.any(axis=0))
-    draws = solve_draws(fit, x[ever] / fit.x_unit, y[ever] / fit.y_unit, weights[:, ever], rng)
-    return FrontierFit(x, y, selected, selection, fit, draws, "case_bootstrap")
+        draws, kind = solve_worlds(fit, world, x, y, points, num_draws, rng), "simulated_world"
+    else:
+        _, _, weights = points(y, case_weights(x.size, num_draws, rng, groups))
+        ever = np.flatnonzero(weights.any(axis=0))
+        draws = solve_draws(fit, x[ever] / fit.x_unit, y[ever] / fit.y_unit, weights[:, ever], rng)
+        kind = "case_bootstrap"
+    result = FrontierFit(x, y, selected, selection, fit, draws, kind, hull_axes=hull_axes)
+    for warning in result._own_warnings():
+        warnings.warn(warning, stacklevel=2)
+    return result
 
 
 def _stochastic(x: np.ndarray, y: np.ndarray, law: str | Law, **options: Any) -> FrontierFit:

@@ -1,6 +1,8 @@
 """Figures of results. A plot draws a result and fits nothing; each returns the Axes it drew on."""
 
+from .bottlenecks import plot_bottlenecks
 from .chain import plot_chain
+from .equal_error import plot_cost_ratio
 from .fit import plot_fit, plot_law_comparison
 from .frontier import plot_frontier
 from .optimal import plot_isoflop, plot_optimal
@@ -8,7 +10,9 @@ from .shapes import plot_shapes
 from .transfer import plot_transfer
 
 __all__ = [
+    "plot_bottlenecks",
     "plot_chain",
+    "plot_cost_ratio",
     "plot_fit",
     "plot_frontier",
     "plot_isoflop",

@@ -244,3 +244,99 @@ def test_the_unit_of_y_does_not_change_a_hull(unit):
     kept = fit_frontier(x, y, selection="convex_hull", num_draws=5, intervals="case_bootstrap").selected
     other = fit_frontier(x, unit * y, selection="convex_hull", num_draws=5, intervals="case_bootstrap").selected
     assert other.tolist() == kept.tolist()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-20, 1e9])
+def test_a_hull_in_log_axes_keeps_an_exact_power_law_and_not_what_lies_above_it(unit):
+    """y = x^-.3 is a straight line there; the units move the line and bend nothing."""
+    x = np.geomspace(1, 1e4, 9)
+    y = x**-0.3
+    x, y = np.append(x, [30.0, 3000.0]), np.append(y, [1.02 * 30**-0.3, 1.02 * 3000**-0.3])
+    assert select(unit * x, y, "convex_hull", 1e-12, "log").tolist() == list(range(9))
+    front = fit_frontier(unit * x, y, law="power", selection="convex_hull", hull_axes="log", num_draws=20)
+    assert front.params["b"] == pytest.approx(0.3, rel=1e-9)  # exact points
+    assert "convex_hull in log axes of 11 runs: 9 points" in front.summary()
+
+
+def test_a_hull_in_log_axes_is_on_the_frontier_and_has_other_vertices_than_the_linear_one():
+    x, y = runs(200)
+    linear, log = (select(x, y, "convex_hull", 0.0, axes) for axes in ("linear", "log"))
+    frontier = pareto_frontier(x, y)
+    assert set(log) <= set(frontier)
+    assert log.tolist() != linear.tolist()
+    slopes = np.diff(np.log(y[log])) / np.diff(np.log(x[log]))
+    assert np.all(np.diff(slopes) > 0)
+
+
+def test_the_log_hull_of_a_draw_is_that_of_its_points_alone():
+    x, y = runs(40)
+    counts = np.random.default_rng(1).multinomial(40, np.full(40, 1 / 40), size=30)
+    for tolerance in (0.0, 0.02):
+        weights = drawn_selection(x, y, counts, "convex_hull", tolerance, "log")
+        for count, weight in zip(counts, weights, strict=True):
+            rows = np.flatnonzero(count)
+            alone = rows[select(x[rows], y[rows], "convex_hull", tolerance, "log")]
+            assert sorted(alone) == np.flatnonzero(weight).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_draws_of_a_world_and_of_cases_take_the_hull_in_the_same_axes():
+    """A power law without an offset below runs far above it: two exact runs at the ends are the log hull of each."""
+    x = np.geomspace(1, 1e4, 30)
+    y = x**-0.3 * np.where(np.arange(30) % 29 == 0, 1.0, 1.05)
+    for intervals in ("simulated_world", "case_bootstrap"):
+        options = {"law": "power", "selection": "convex_hull", "intervals": intervals, "num_draws": 200}
+        log, linear = (fit_frontier(x, y, hull_axes=axes, **options) for axes in ("log", "linear"))
+        assert log.selected.tolist() == [0, 29]
+        assert linear.selected.size > 5
+        # Fewer points of the same scatter tell less of the exponent.
+        assert np.ptp(log.interval("b")) > np.ptp(linear.interval("b"))
+
+
+@pytest.mark.filterwarnings("ignore:.*too few distinct points|.* sits at|.* spans all:scaling.FitWarning")
+def test_a_hull_in_log_axes_hides_a_shift_and_says_so():
+    """Zhai's law of ImageNet 10-shot error (2106.04560, Figure 9): flat in log-log below x = d."""
+    x = np.geomspace(1e-2, 1e3, 40)
+    y = 0.63 * (x + 0.52) ** -0.32 + 0.12
+    options = {"law": "double_saturating_power", "selection": "convex_hull", "num_draws": 20}
+    linear = fit_frontier(x, y, **options, intervals="case_bootstrap")
+    assert linear.params["d"] == pytest.approx(0.52, rel=1e-3)  # exact points, four parameters
+    assert not [w for w in linear.warnings if w.kind == "hidden_curvature"]
+    with pytest.warns(FitWarning, match="hides a downward bend such as that of a shift d > 0"):
+        log = fit_frontier(x, y, **options, hull_axes="log", intervals="case_bootstrap")
+    assert log.selected.size < linear.selected.size
+    assert "warning (hidden_curvature)" in log.summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hull_axes": "loglog"}, r"hull_axes must be one of .*, got 'loglog'"),
+        ({"hull_axes": "log", "selection": "pareto"}, "'log' goes with selection='convex_hull', got 'pareto'"),
+        ({"hull_axes": "log", "selection": "convex_hull", "objective": "least_squares"}, "positive y; row 2 is 0"),
+    ],
+)
+def test_hull_axes_that_cannot_be_had(change, message):
+    with pytest.raises(ValueError, match=message):
+        fit_frontier([1, 2, 3, 4], [0.3, 0.2, 0, 0.1], **change)
+
+
+def test_the_x_that_reaches_a_target_and_its_interval():
+    front = fit_frontier(*runs(150), num_draws=200)
+    targets = np.array([[0.3, 0.16], [0.12, 1e-3]])
+    value, low, high = front.solve_for_x(targets, level=0.9)
+    assert value.shape == low.shape == high.shape == targets.shape
+    assert front.solve_for_x(targets).tolist() == value.tolist()
+    assert front.predict(value[0]) == pytest.approx(targets[0], rel=1e-12)  # the inverse is closed
+    assert np.all(low <= high)
+    assert np.isinf([value[1, 1], low[1, 1], high[1, 1]]).all()  # below c: never
+    truth = 1e18 * ((np.array([0.3, 0.16]) - 0.1) / 0.5) ** -4
+    assert np.all((low[0] < truth) & (truth < high[0]))
+
+
+def test_a_target_that_some_draws_never_reach_has_an_open_end():
+    front = fit_frontier(*runs(60), intervals="case_bootstrap", num_draws=200)
+    near_c = np.quantile(front.bootstrap.params["c"], 0.8)
+    _, low, high = front.solve_for_x(near_c, level=0.9)
+    assert np.isfinite(low)
+    assert high == np.inf

@@ -1,0 +1,165 @@
+"""What holds a grid of runs back, model, data or duration: the best error of each model size and data size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..inputs import check_columns, check_fractions, column_of, warn_unfinished
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Bottlenecks", "bottlenecks"]
+
+_AXES = ("data", "model", "duration")
+_CELL = ("model", "size", "data", "error", "duration", "longest", "error_at_longest", "is_longest")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Bottlenecks:
+    """Best errors of a grid of models and data sizes. Made by `bottlenecks`.
+
+    Attributes:
+        cells: a row a model and data size, both ascending: `model`, `size`; `data`; `error` and `duration` of the best
+            run; the `longest` duration and its `error_at_longest`; `is_longest`: whether the best run is the longest
+            (where not, training on past it overtrained); `data_cut`, `model_cut`, `duration_cut`: by how much of the
+            error, at best, a run of the grid is better that differs in one: more data for this model, a larger model on
+            this data, both trained no longer than the cell; a longer training of this model on no more data; `binds`:
+            the one of the largest cut, "data", "model" or "duration", or "none" where no run of the grid is better so.
+        by_model: of each model the best cell, with `is_largest_data`: whether that is on the largest data of the grid.
+        by_data: of each data size the best cell, with `is_largest_model`.
+        num_excluded: rows from inside a run that were left out.
+    """
+
+    cells: pd.DataFrame
+    by_model: pd.DataFrame
+    by_data: pd.DataFrame
+    num_excluded: int
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """Both panels, a line a model and a line a data size, and the cells that were overtrained."""
+        lines = ["best error of each model"]
+        for row in self.by_model.itertuples():
+            lines.append(f"  {row.model} ({row.size:.3g}): {row.error:.4g}, data {row.data:.3g}; binds: {row.binds}")
+        lines.append("best error on each data size")
+        for row in self.by_data.itertuples():
+            lines.append(f"  {row.data:.3g}: {row.error:.4g}, {row.model}; binds: {row.binds}")
+        for row in self.cells[~self.cells["is_longest"]].itertuples():
+            best, longest = f"{row.error:.4g} at {row.duration:.3g}", f"{row.error_at_longest:.4g} at {row.longest:.3g}"
+            lines.append(f"  overtrained: {row.model} on {row.data:.3g}: {best}, then {longest}")
+        return "\n".join([*lines, f"{self.num_excluded} rows from inside a run left out"])
+
+
+def bottlenecks(
+    runs: pd.DataFrame,
+    *,
+    model: str = "model_variant",
+    size: str = "num_params",
+    data: str = "train_examples",
+    duration: str = "images_seen",
+    error: str = "upstream_error",
+    include_unfinished: bool = False,
+) -> Bottlenecks:
+    """The best error of each model size and of each data size, and what holds each cell of the grid back.
+
+    A model that is too small, or data too few, set a floor that no more of the others goes below. Errors are the best
+    of a cell's runs as they are: of many runs or seeds the best is the lower by luck, and there is no interval.
+
+    Args:
+        runs: a row a run.
+        model: column of its name; a model has one size.
+        size: column of its size, positive: parameters, or FLOPs an image.
+        data: column of the number of training images in its data set, positive.
+        duration: column of how long it was trained, positive: images seen, or steps.
+        error: column of its error, a fraction.
+        include_unfinished: whether rows from inside a run count among finished ones (see `warn_unfinished`).
+
+    Raises:
+        ValueError: a column is missing or has bad values, a model has two sizes, or no row is left.
+
+    Warns:
+        FitWarning: `unfinished_runs` where such rows are mixed with those of finished runs.
+
+    Source: the bottleneck panels of Figure 2 of Zhai et al. 2021 (arXiv 2106.04560).
+
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"model_variant": ["S", "S", "L", "L"], "num_params": [1, 1, 9, 9], "images_seen": 10,
+    ...                      "train_examples": [100, 900, 100, 900], "upstream_error": [0.5, 0.45, 0.4, 0.2]})
+    >>> bottlenecks(runs).cells[["model", "data", "error", "data_cut", "model_cut", "binds"]].round(3)
+      model   data  error  data_cut  model_cut  binds
+    0     S  100.0   0.50       0.1      0.200  model
+    1     S  900.0   0.45       0.0      0.556  model
+    2     L  100.0   0.40       0.5      0.000   data
+    3     L  900.0   0.20       0.0      0.000   none
+    """
+    check_columns(runs, model, size, data, duration, error)
+    is_unfinished = warn_unfinished(runs)
+    is_left_out = is_unfinished & (not include_unfinished and not is_unfinished.all())
+    table = _clean(runs[~is_left_out], {"size": size, "data": data, "duration": duration}, error, model)
+    cells = _add_cuts(_cells(table), table)
+    by_model, by_data = (_best(cells, by) for by in ("model", "data"))
+    by_model["is_largest_data"] = by_model["data"] == cells["data"].max()
+    by_data["is_largest_model"] = by_data["size"] == cells["size"].max()
+    return Bottlenecks(cells, by_model.sort_values("size", ignore_index=True), by_data, int(is_left_out.sum()))
+
+
+def _clean(runs: pd.DataFrame, amounts: dict[str, str], error: str, model: str) -> pd.DataFrame:
+    """The columns under names of one's own, checked."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    if runs.empty:
+        raise ValueError("runs must have at least one row, got none")
+    columns = {name: column_of(runs, column) for name, column in amounts.items()}
+    for name, values in columns.items():
+        if np.any(values <= 0):
+            row = np.flatnonzero(values <= 0)[0]
+            raise ValueError(f"column {amounts[name]!r} must be positive; row {row} is {values[row]:g}")
+    columns["error"] = check_fractions(f"column {error!r}", column_of(runs, error))
+    table = pd.DataFrame({"model": runs[model].astype(str).to_numpy(), **columns})
+    sizes = table.groupby("model")["size"].nunique()
+    if sizes.max() > 1:
+        raise ValueError(f"a model has one {amounts['size']!r}; {sizes.idxmax()!r} has {sizes.max()}")
+    return table
+
+
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a model and data size: its best run, of equal ones the shortest, and its longest."""
+    keys = ["size", "model", "data"]
+    table = table.sort_values([*keys, "error", "duration"])
+    best = table.drop_duplicates(keys, ignore_index=True)
+    longest = table.sort_values([*keys, "duration", "error"], ascending=[True] * 3 + [False, True])
+    longest = longest.drop_duplicates(keys, ignore_index=True)  # in the same order
+    best["longest"], best["error_at_longest"] = longest["duration"], longest["error"]
+    best["is_longest"] = best["error"] >= best["error_at_longest"]
+    return best[[*_CELL]]
+
+
+def _add_cuts(cells: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """How far the error falls where a run differs from the cell in one respect."""
+    runs = {str(name): table[name].to_numpy() for name in table}
+    cuts = np.array([list(_cuts(cell, runs).values()) for cell in cells.itertuples()])
+    binds = np.array([*_AXES, "none"], dtype=object)[np.where(cuts.any(axis=1), cuts.argmax(axis=1), len(_AXES))]
+    return cells.assign(**{f"{name}_cut": cut for name, cut in zip(_AXES, cuts.T, strict=True)}, binds=binds)
+
+
+def _cuts(cell: Any, runs: dict[str, np.ndarray]) -> dict[str, float]:
+    is_model, is_longer = runs["model"] == cell.model, runs["duration"] > cell.longest
+    others = {
+        "data": is_model & (runs["data"] > cell.data) & ~is_longer,
+        "model": (runs["size"] > cell.size) & (runs["data"] == cell.data) & ~is_longer,
+        "duration": is_model & (runs["data"] <= cell.data) & is_longer,
+    }
+    least = {name: runs["error"][is_other].min(initial=cell.error) for name, is_other in others.items()}
+    return {name: (cell.error - least[name]) / cell.error if cell.error > 0 else 0.0 for name in _AXES}
+
+
+def _best(cells: pd.DataFrame, by: str) -> pd.DataFrame:
+    """The best cell of each model or data size, of equal ones the first."""
+    order = cells.sort_values(["error", "size", "data"], kind="stable")
+    return order.drop_duplicates(by).sort_values(by, ignore_index=True)

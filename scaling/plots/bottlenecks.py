@@ -1,0 +1,78 @@
+"""Figures of what holds a grid of runs back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..frontier import Bottlenecks
+from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["plot_bottlenecks"]
+
+_NEAR = 0.05  # of the width of the axes: two names that near to each other overlap
+_PANELS = {"model": ("size", "data"), "data": ("data", "model")}
+
+
+def plot_bottlenecks(
+    found: Bottlenecks, panel: str = "model", *, ax: Axes | None = None, x_label: str | None = None,
+    y_label: str = "best error",
+) -> Axes:  # fmt: skip
+    """Best error against the size of the model, or of the data, for each of the other, and the best of all.
+
+    A line is the best error at that size or less: where it runs level, the other axis holds the runs back. A cell whose
+    best run is not its longest has a cross.
+
+    Args:
+        found: from `bottlenecks`.
+        panel: "model" or "data", the axis of x.
+        ax: where to draw; a new figure without.
+        x_label: without, "parameters" or "training images".
+    """
+    if panel not in _PANELS:
+        raise ValueError(f"panel must be one of {tuple(_PANELS)}, got {panel!r}")
+    ax = ax or new_axes()
+    across, lines = _PANELS[panel]
+    cells, best = found.cells, found.by_model if panel == "model" else found.by_data
+    for place, (name, line) in enumerate(cells.groupby(lines, sort=False)):
+        colour, marker = STYLES[place % len(STYLES)][0], STYLES[(place + place // len(STYLES)) % len(STYLES)][1]
+        label = f"{_count(name)} images" if lines == "data" else str(name)
+        ax.plot(line[across], line["error"], marker, color=colour, ms=5, alpha=0.6, mew=0)
+        ax.plot(line[across], line["error"].cummin(), marker + "-", color=colour, ms=0, lw=1.2)
+        ax.plot([], [], marker + "-", color=colour, ms=5, lw=1.2, label=label)
+    ax.plot(best[across], best["error"], "o", mfc="none", mec=LAW_COLOUR, ms=10, label=f"best of each {panel} size")
+    worse = cells[~cells["is_longest"]]
+    if len(worse):
+        ax.plot(worse[across], worse["error"], "x", color=LAW_COLOUR, ms=8, mew=1.5, label="longer was worse")
+    labels = {"model": "model size (parameters)", "data": "size of the data (training images)"}
+    ax.set(xscale="log", yscale="log", xlabel=x_label or labels[panel], ylabel=y_label)
+    error_axis(ax, cells["error"].to_numpy(dtype=float))
+    _name_best(ax, best, across)
+    legend(ax, "lower left")
+    return ax
+
+
+def _name_best(ax: Axes, best: pd.DataFrame, across: str) -> None:
+    """Names of the best models that no smaller size beats, below their points, where the next one leaves room."""
+    named = best[best["error"] <= best["error"].cummin()]
+    gaps = np.append(np.diff(np.log(named[across])), np.inf)
+    for row in named[gaps > _NEAR * np.ptp(np.log(ax.get_xlim()))].itertuples():
+        below = {"textcoords": "offset points", "xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
+        ax.annotate(row.model, (getattr(row, across), row.error), color=LAW_COLOUR, **below)
+
+
+def _count(value: Any) -> str:
+    """30000000.0 as 30M.
+
+    >>> _count(3e7), _count(1.5e9), _count(640)
+    ('30M', '1.5B', '640')
+    """
+    for unit, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
