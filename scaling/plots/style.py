@@ -16,6 +16,7 @@ __all__ = [
     "TRANSFER_COLOUR",
     "draw_points",
     "error_axis",
+    "label_points",
     "legend",
     "new_axes",
     "style_of",
@@ -71,9 +72,26 @@ def error_axis(ax: Axes, y: np.ndarray) -> None:
         ax.minorticks_off()
 
 
+def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], colour: str) -> None:
+    """A few points by numbers beside them and a list of names at the lower right: no two names overlap."""
+    spots = ((-5, 3), (0, 6), (5, 3))  # left of the first in x, above the next, right of the others
+    order = np.argsort(x, kind="stable").tolist()
+    for place, i in enumerate(order):
+        spot = spots[1 if len(order) == 1 else min(place, 2)]
+        side = ("right", "center", "left")[spots.index(spot)]
+        ax.annotate(
+            str(place + 1), (x[i], y[i]), xytext=spot, textcoords="offset points", ha=side, color=colour,
+            fontsize="small", weight="bold",
+        )  # fmt: skip
+    listed = "\n".join(f"{place + 1}: {names[i]}" for place, i in enumerate(order))
+    box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 2}
+    where = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
+    ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)
+
+
 def legend(ax: Axes, loc: Any) -> None:
     if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
-        ax.legend(fontsize="small", frameon=False, loc=loc)
+        ax.legend(fontsize="small", framealpha=0.8, edgecolor="none", loc=loc)
     else:
         ax.legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure = ax.get_figure(root=True)
