@@ -4,7 +4,7 @@ By the probability integral transform the model's distribution function, taken a
 its value there, is uniform; and the share of runs below the threshold is its value there. Both are tested in each third
 of x (Kolmogorov and Smirnov's test, the binomial test), so that an edge far below the runs of one end is seen, which
 the likelihood of all runs together hides. Parameters are fitted to the same runs, so that the p values are too large
-rather than too small.
+rather than too small. Not seen is what the law can follow: an excess that grows steadily with x.
 """
 
 import numpy as np

@@ -29,6 +29,7 @@ __all__ = ["RULES", "BestModels", "Rule", "compare_best_models", "predict_best_m
 _LINES = ("log", "logit", "probit")
 _POINTS: dict[str, dict[str, Any]] = {
     "hull vertices": {"selection": "convex_hull"},
+    "near the hull": {"selection": "convex_hull", "hull_points": "near"},
     "sampled hull": {"selection": "convex_hull", "hull_points": "sampled"},
     "frontier": {"selection": "pareto"},
     "edge of all": {"selection": "stochastic"},
@@ -42,8 +43,9 @@ class Rule:
 
     Attributes:
         law: "transfer" (k e^alpha + e_IR), or a straight line on a scale: "log", "logit", "probit".
-        points: what it is fitted to: "hull vertices", "sampled hull", "frontier" (models of which none with no more
-            upstream accuracy is better), "edge of all" (a stochastic frontier), "all". A line: "frontier" or "all".
+        points: what it is fitted to: "hull vertices", "near the hull" (by `fit_transfer`'s default tolerance), "sampled
+            hull", "frontier" (models that none with no more upstream accuracy beats), "edge of all" (a stochastic
+            frontier), "all". A line: "frontier" or "all".
     """
 
     law: str
@@ -163,7 +165,7 @@ def predict_best_models(
     Args:
         upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1.
         share: of the models held out, rounded up; models that tie with the last of them too.
-        rules: what is fitted; `RULES` has the law of transfer on five selections, three lines on two.
+        rules: what is fitted; `RULES` has the law of transfer on six selections, three lines on two.
         names: of the models; row numbers without.
         level: of the intervals: of a line that of a new model, of the law of transfer that of the law itself, in which
             95 % of the models need not lie.

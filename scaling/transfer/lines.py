@@ -47,7 +47,8 @@ class AccuracyLine:
         covariance: of (slope, intercept), shape (2, 2).
         residual_std: on the scale, with n - 2 degrees of freedom.
         r2: share of the variance of T(downstream) that the line explains.
-        r2_accuracy: likewise of the downstream accuracy, by the line transformed back: comparable between scales.
+        r2_accuracy: likewise of the downstream accuracy, by the line transformed back and cut to [0, 1]: comparable
+            between scales.
     """
 
     upstream: np.ndarray

@@ -12,13 +12,14 @@ import datetime
 import os
 import re
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scaling import FitWarning, derived_interval, fit_frontier
+from scaling import FitError, FitWarning, derived_interval, fit_frontier, fit_transfer
 from scaling.frontier import FrontierFit
 from scaling.transfer import compare_best_models, compare_scalings
 
@@ -37,6 +38,9 @@ FAMILIES = {
 }
 # By the tag of the weights: trained on ImageNet-1k alone (a teacher may have seen more).
 ONLY_IN1K = r"\.(?!.*(?:_ft_|jft|in12k|in2\dk|swag))(?:.*_)?in1k(?:_\d+)?$"
+WHOLE: dict[str, dict[str, Any]] = {
+    "hull vertices": {}, "near the hull": {"hull_points": "near"}, "edge of all": {"selection": "stochastic"},
+}  # fmt: skip
 ERRORS = (0.25, 0.2, 0.18)
 FLOPS_PER_GMAC = 2e9
 HEAD = """\
@@ -64,6 +68,23 @@ def best_models(num_draws: int = 1000, tasks: tuple[str, ...] = tuple(TASKS)) ->
     frames = {task: models_of(task) for task in tasks}
     pairs = {task: (frame["upstream"], frame["downstream"]) for task, frame in frames.items()}
     return compare_best_models(pairs, num_draws=num_draws)
+
+
+def saturations(num_draws: int = 1000) -> pd.DataFrame:
+    """The law of transfer fitted to all models: saturation with its 95 % interval."""
+    rows = []
+    for task, (name, options) in product(TASKS, WHOLE.items()):
+        row: dict[str, Any] = {"task": task, "points": name}
+        try:
+            trans = fit_transfer(*models_of(task).to_numpy().T, num_draws=num_draws, **options)
+        except FitError as error:
+            rows.append(row | {"note": str(error).partition(";")[0]})
+            continue
+        low, high = trans.saturation_interval()
+        row |= {"num_points": trans.selected.size, **trans.params, "saturation": trans.saturation}
+        kinds = dict.fromkeys(warning.kind for warning in trans.warnings)
+        rows.append(row | {"low": low, "high": high, "note": ", ".join(kinds)})
+    return pd.DataFrame(rows)
 
 
 def scalings() -> pd.DataFrame:
@@ -147,7 +168,8 @@ def main() -> None:
 Frontiers of ImageNet error against inference FLOPs (2 a multiply-add), stochastic. Weights of unequal pre-training data
 are compared, so that a ratio is one of checkpoints, not of designs."""
     text = "\n".join([HEAD, format_table(best_models()), "", about_lines, r2.round(4).to_string(), "", about_families])
-    text = "\n".join([text, *frontier_lines()])
+    whole = saturations().to_string(index=False, float_format="%.4f", na_rep="-")
+    text = "\n".join([text, *frontier_lines(), "", "The law of transfer fitted to all models", whole])
     print(text)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{datetime.date.today()}-timm-transfer.txt").write_text(text + "\n")
