@@ -105,6 +105,9 @@ def fit_stochastic_frontier(
         noise_std: standard deviation of log y between replicate seeds, where it is known.
         num_draws: of the posterior that are kept.
 
+    Its warnings (not issued): `few_effective_draws`, `under_one_decade`, and `poor_fit` where the runs contradict noise
+    and excess in a third of x, so that the edge may pass far below some of them.
+
     Raises:
         ValueError: bad input.
         FitError: too few runs, or no trend.
