@@ -22,6 +22,8 @@ class FitWarning(UserWarning):
         "repeated_optimum": "several optima fit equally well and predict differently",
         "hidden_curvature": "the hull of this selection hides the curvature of the law",
         "few_effective_draws": "the draws of a posterior are worth few independent ones",
+        "poor_fit": "the runs contradict the noise and excess of a stochastic frontier: its edge may miss some of them",
+        "dropped_points": "points that have no finite value on the scale are left out",
         "repeated_x": "rows that share an x overwrite each other, as in the published procedure asked for",
         "failed_draws": "many bootstrap draws have no fit and are left out",
         "refused_budget": "an IsoFLOP budget has no minimum inside its model sizes and is left out",

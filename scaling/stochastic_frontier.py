@@ -21,6 +21,7 @@ from .fit import Fit, check_positive
 from .fitting import quiet_fit
 from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
+from .lack_of_fit import LEAST_P_VALUE, thin, worst_part
 from .laws import Law, find_law
 
 __all__ = ["QUANTILE", "StochasticFrontier", "central_curve", "fit_stochastic_frontier", "threshold_curve"]
@@ -104,6 +105,9 @@ def fit_stochastic_frontier(
         noise_std: standard deviation of log y between replicate seeds, where it is known.
         num_draws: of the posterior that are kept.
 
+    Its warnings (not issued): `few_effective_draws`, `under_one_decade`, and `poor_fit` where the runs contradict noise
+    and excess in a third of x, so that the edge may pass far below some of them.
+
     Raises:
         ValueError: bad input.
         FitError: too few runs, or no trend.
@@ -120,16 +124,19 @@ def fit_stochastic_frontier(
     fit = _central_fit(posterior, theta.T, first, x)
     in_fit_units = law.in_units(theta.T, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
     residuals = np.log(y / central_curve(fit, x))
+    draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0)
+    threshold = np.exp(posterior.threshold) * posterior.y_unit
+    poor = _poor_fit(draws, x, y, threshold, noise, scale, shape)
     return StochasticFrontier(
         fit=fit,
-        draws=BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0),
+        draws=draws,
         noise=noise,
         scale=scale,
         shape=shape,
-        threshold=np.exp(posterior.threshold) * posterior.y_unit,
+        threshold=threshold,
         near=_near(x, residuals, max(2 * np.median(noise), _NEAR_FRONTIER * np.median(scale * shape))),
         num_effective=weighted.num_effective,
-        warnings=tuple(_find_warnings(law, x, weighted)),
+        warnings=tuple(_find_warnings(law, x, weighted) + poor),
     )
 
 
@@ -349,3 +356,16 @@ def _find_warnings(law: Law, x: np.ndarray, weighted: WeightedDraws) -> list[Fit
     if decades < 1 and not law.increasing:
         found.append(FitWarning("under_one_decade", f"x spans {decades:.2f} decades, less than one"))
     return found
+
+
+def _poor_fit(
+    draws: BootstrapFit, x: np.ndarray, y: np.ndarray, threshold: np.ndarray, *excess: np.ndarray
+) -> list[FitWarning]:
+    """Noise and excess (three arrays of draws) that the runs of a third of x contradict."""
+    rows, few = thin(x, len(draws.theta))
+    log_law = np.log(draws.take(np.arange(len(draws.theta))[few]).values(x[rows]))
+    p_value, text = worst_part(x[rows], np.log(y[rows]), np.log(threshold[rows]), log_law, *(e[few] for e in excess))
+    if p_value >= LEAST_P_VALUE:
+        return []
+    of = "upstream error" if draws.fit.law.increasing else "x"
+    return [FitWarning("poor_fit", f"{text} (thirds of the runs by {of}; p = {p_value:.1g})")]

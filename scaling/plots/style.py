@@ -19,6 +19,7 @@ __all__ = [
     "decimal_ticks",
     "draw_points",
     "error_axis",
+    "label_points",
     "legend",
     "legend_beside",
     "new_axes",
@@ -82,9 +83,26 @@ def decimal_ticks(axis: Axis) -> None:
     axis.set_major_formatter("{x:g}")
 
 
+def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], colour: str) -> None:
+    """A few points by numbers beside them and a list of names at the lower right: no two names overlap."""
+    spots = ((-5, 3), (0, 6), (5, 3))  # left of the first in x, above the next, right of the others
+    order = np.argsort(x, kind="stable").tolist()
+    for place, i in enumerate(order):
+        spot = spots[1 if len(order) == 1 else min(place, 2)]
+        side = ("right", "center", "left")[spots.index(spot)]
+        ax.annotate(
+            str(place + 1), (x[i], y[i]), xytext=spot, textcoords="offset points", ha=side, color=colour,
+            fontsize="small", weight="bold",
+        )  # fmt: skip
+    listed = "\n".join(f"{place + 1}: {names[i]}" for place, i in enumerate(order))
+    box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 2}
+    where = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
+    ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)
+
+
 def legend(ax: Axes, loc: Any) -> None:
     if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
-        ax.legend(fontsize="small", frameon=False, loc=loc)
+        ax.legend(fontsize="small", framealpha=0.8, edgecolor="none", loc=loc)
     else:
         legend_beside(ax, fontsize="x-small")
 

@@ -1,0 +1,195 @@
+"""Robustness to a shift of the data: what a model does beyond the line of standard models, and beyond its base.
+
+Both accuracies of a model should be of the same classes: of a shifted set with 200 of 1,000 classes the standard
+accuracy is that on the same 200 (the line is fitted to whatever is passed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..inputs import check_fractions
+from .eval_images import normal_quantile, sampling_variance
+from .lines import AccuracyLine, fit_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Robustness", "accuracy_difference", "effective_robustness"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Robustness:
+    """Effective robustness of models. Made by `effective_robustness`.
+
+    Attributes:
+        line: of the shifted accuracy against the standard, through the standard models.
+        names: of all models.
+        standard, shifted: their accuracies, shape (n,).
+        is_standard: which models the line was asked to go through, shape (n,).
+        note: what the reader must know of that choice.
+        effective: shifted accuracy less that of the line, shape (n,).
+        standard_error: of `effective`, shape (n,).
+    """
+
+    line: AccuracyLine
+    names: tuple[str, ...]
+    standard: np.ndarray
+    shifted: np.ndarray
+    is_standard: np.ndarray
+    note: str
+    effective: np.ndarray
+    standard_error: np.ndarray
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """A row a model, the most robust first: accuracies, drop, that of the line, effective robustness with interval.
+
+        The interval is normal, from `standard_error`.
+        """
+        import pandas as pd  # here, because it is most of the time of the import
+
+        half = normal_quantile(level) * self.standard_error
+        columns = {
+            "model": self.names, "standard_accuracy": self.standard, "shifted_accuracy": self.shifted,
+            "drop": self.standard - self.shifted, "predicted_accuracy": self.shifted - self.effective,
+            "effective_robustness": self.effective, "low": self.effective - half, "high": self.effective + half,
+            "is_standard": self.is_standard,
+        }  # fmt: skip
+        frame = pd.DataFrame(columns).sort_values("effective_robustness", ascending=False, kind="stable")
+        return frame.reset_index(drop=True)
+
+    def summary(self) -> str:
+        """The line, and the models that are most and least robust."""
+        best, worst = int(np.argmax(self.effective)), int(np.argmin(self.effective))
+        ends = [
+            f"  {word} robust: {self.names[i]}, {self.effective[i]:+.4f} (standard error {self.standard_error[i]:.4f})"
+            for word, i in (("most", best), ("least", worst))
+        ]
+        return "\n".join(
+            [f"effective robustness of {len(self.names)} models", f"  {self.note}", *ends, repr(self.line)]
+        )
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def effective_robustness(
+    standard_accuracy: ArrayLike,
+    shifted_accuracy: ArrayLike,
+    *,
+    is_standard: ArrayLike | None = None,
+    scaling: str = "logit",
+    standard_num_eval: ArrayLike | None = None,
+    shifted_num_eval: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> Robustness:
+    """Accuracy on a shifted set beyond what the standard models' line says at the same standard accuracy.
+
+    The standard error holds that of the line, and, where the numbers of images are given, the sampling of both sets of
+    images (binomial, taken for independent of each other). It does not hold seeds of the training, nor the scatter of
+    standard models about their line: a model is unusual only if it lies outside `line.predict(..., kind="prediction")`.
+
+    Args:
+        standard_accuracy, shifted_accuracy: fractions, shape (n,), strictly between 0 and 1 but on the scale
+            "identity"; the standard accuracy on the shifted set's classes where it has fewer.
+        is_standard: which models the line goes through (those trained on the standard set alone, without an
+            intervention), booleans, shape (n,); all without, which a note says.
+        scaling: of the line, see `fit_line`; the paper's is the logit.
+        standard_num_eval, shifted_num_eval: evaluation images, one number or shape (n,).
+        names: of the models; row numbers without.
+
+    Raises:
+        ValueError: bad input.
+        FitError: fewer than three standard models.
+
+    Warns:
+        FitWarning: `dropped_points`, of standard models with an accuracy of 0 or 1.
+
+    Source: Taori et al. 2020 (arXiv 2007.00644), section 2; Miller et al. 2021 (arXiv 2107.04649).
+
+    >>> robust = effective_robustness([0.6, 0.7, 0.8, 0.8], [0.3, 0.4, 0.5, 0.7], scaling="identity",
+    ...                               is_standard=[True, True, True, False])
+    >>> robust.effective.round(3).tolist()
+    [0.0, 0.0, 0.0, 0.2]
+    """
+    standard = check_fractions("standard_accuracy", standard_accuracy)
+    shifted = check_fractions("shifted_accuracy", shifted_accuracy)
+    if standard.ndim != 1 or standard.shape != shifted.shape:
+        raise ValueError(f"accuracies must be one-dimensional, equally long, got {standard.shape} and {shifted.shape}")
+    mask, note = _standard_models(is_standard, standard.size)
+    labels = [f"row {i}" for i in range(standard.size)] if names is None else [str(name) for name in names]
+    if len(labels) != standard.size:
+        raise ValueError(f"names must have one label a model, {standard.size}, got {len(labels)}")
+    chosen = [label for label, is_in in zip(labels, mask, strict=True) if is_in]
+    line = fit_line(standard[mask], shifted[mask], scaling=scaling, names=chosen)
+    effective = shifted - line.predict(standard)
+    variance = _line_variance(line, standard, sampling_variance("standard_num_eval", standard, standard_num_eval))
+    variance += sampling_variance("shifted_num_eval", shifted, shifted_num_eval)
+    return Robustness(line, tuple(labels), standard, shifted, mask, note, effective, np.sqrt(variance))
+
+
+def accuracy_difference(
+    accuracy: ArrayLike,
+    base_accuracy: ArrayLike,
+    *,
+    num_eval: ArrayLike | None = None,
+    base_num_eval: ArrayLike | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Accuracy less that of a base: relative robustness on a shifted set, or the drop from a standard to a shifted set.
+
+    Relative robustness is the gain of a model over its base (the same without the intervention) on the shifted set.
+    An intervention is of use where relative and effective robustness are both positive.
+
+    Args:
+        accuracy, base_accuracy: fractions; one dimension, or numbers.
+        num_eval, base_num_eval: evaluation images of each; with both, an interval.
+        level: of the interval: normal, of the sampling of the images, taken for independent. Two models on the same
+            images mostly err on the same ones: then it is too wide.
+
+    Returns:
+        A row a pair: `difference`, and with the numbers of images `standard_error, low, high`.
+
+    Source: Taori et al. 2020 (arXiv 2007.00644), section 2, Eq. 2.
+
+    >>> accuracy_difference(0.617, 0.587, num_eval=1000, base_num_eval=1000).round(4).to_dict("records")
+    [{'difference': 0.03, 'standard_error': 0.0219, 'low': -0.0129, 'high': 0.0729}]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    ours = np.atleast_1d(check_fractions("accuracy", accuracy))
+    base = np.atleast_1d(check_fractions("base_accuracy", base_accuracy))
+    difference = ours - base
+    if difference.ndim != 1:
+        raise ValueError(f"accuracies must be one-dimensional, got shape {difference.shape}")
+    if (num_eval is None) != (base_num_eval is None):
+        raise ValueError("an interval needs num_eval and base_num_eval, got one of them")
+    if num_eval is None:
+        return pd.DataFrame({"difference": difference})
+    variance = sampling_variance("num_eval", ours, num_eval) + sampling_variance("base_num_eval", base, base_num_eval)
+    error = np.sqrt(variance)
+    half = normal_quantile(level) * error
+    ends = {"low": difference - half, "high": difference + half}
+    return pd.DataFrame({"difference": difference, "standard_error": error, **ends})
+
+
+def _standard_models(is_standard: ArrayLike | None, n: int) -> tuple[np.ndarray, str]:
+    if is_standard is None:
+        return np.ones(n, dtype=bool), "all models are taken for standard: robust ones among them lift the line"
+    mask = np.asarray(is_standard)
+    if mask.dtype != bool or mask.shape != (n,):
+        raise ValueError(f"is_standard must be booleans of shape ({n},), got {mask.dtype} of shape {mask.shape}")
+    return mask, f"the line goes through {int(mask.sum())} standard models"
+
+
+def _line_variance(line: AccuracyLine, standard: np.ndarray, sampling: np.ndarray) -> np.ndarray:
+    """Of the line's accuracy at the standard ones: of its slope and intercept, and of the standard accuracy itself."""
+    link = line.link
+    z = link.forward(standard)
+    back = 1 / link.slope(link.backward(line.slope * z + line.intercept))
+    return back**2 * (line.variance_at(z) + (line.slope * link.slope(standard)) ** 2 * sampling)
