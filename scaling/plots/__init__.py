@@ -10,20 +10,25 @@ from .lines import plot_lines
 from .optimal import plot_isoflop, plot_optimal
 from .robustness import plot_robustness
 from .shapes import plot_shapes
+from .tables import plot_audit, plot_factors, plot_rank_flips, plot_row_comparison
 from .transfer import plot_transfer
 
 __all__ = [
+    "plot_audit",
     "plot_best_models",
     "plot_bottlenecks",
     "plot_chain",
     "plot_cost_ratio",
+    "plot_factors",
     "plot_fit",
     "plot_frontier",
     "plot_isoflop",
     "plot_law_comparison",
     "plot_lines",
     "plot_optimal",
+    "plot_rank_flips",
     "plot_robustness",
+    "plot_row_comparison",
     "plot_shapes",
     "plot_transfer",
 ]

@@ -1,3 +1,44 @@
-"""Fair tables: compare rows that may be compared, and say where they may not."""
+"""Fair tables: compare rows that may be compared, say where they may not, and check a table against itself."""
 
-__all__: list[str] = []
+from .audit import audit_repeats, audit_signs, audit_summary, audit_values, contradictions
+from .compute_units import chip_days, core_days, cost_ratios, days_on_cores
+from .controls import ControlledComparison, check_comparison
+from .duplicates import audit_duplicates
+from .error_cut import error_cut
+from .factors import FactorDifference, factor_differences, factor_ranges, one_factor_difference
+from .grid import missing_cells
+from .groups import VTAB_GROUPS, extreme_tasks, group_means, task_gaps, vtab_task
+from .law_ends import audit_law_ends
+from .ranks import RankFlips, rank_flips
+from .rows import RowComparison, compare_rows
+
+__all__ = [
+    "VTAB_GROUPS",
+    "ControlledComparison",
+    "FactorDifference",
+    "RankFlips",
+    "RowComparison",
+    "audit_duplicates",
+    "audit_law_ends",
+    "audit_repeats",
+    "audit_signs",
+    "audit_summary",
+    "audit_values",
+    "check_comparison",
+    "chip_days",
+    "compare_rows",
+    "contradictions",
+    "core_days",
+    "cost_ratios",
+    "days_on_cores",
+    "error_cut",
+    "extreme_tasks",
+    "factor_differences",
+    "factor_ranges",
+    "group_means",
+    "missing_cells",
+    "one_factor_difference",
+    "rank_flips",
+    "task_gaps",
+    "vtab_task",
+]

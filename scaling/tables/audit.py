@@ -1,0 +1,247 @@
+"""Audit a table: what is printed against what follows from its own rows, and whether rounding can explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..inputs import check_columns
+from .labels import check_same_index
+from .rounding import half_unit, mean_rounding, printed_decimals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CHECKS", "audit_repeats", "audit_signs", "audit_summary", "audit_values", "checks_table", "contradictions"]
+
+CHECKS = ("kind", "where", "printed", "follows", "difference", "tolerance", "is_consistent", "detail")
+_STATISTICS = {"mean": np.mean, "median": np.median, "sum": np.sum}
+_SLACK = 1e-9  # of the numbers compared: what float64 does to a difference that is a tie in decimals
+
+
+def audit_values(
+    printed: Any, follows: ArrayLike, *, where: Sequence[Any] | None = None, follows_tolerance: ArrayLike = 0.0,
+    kind: str = "value", detail: str = "",
+) -> pd.DataFrame:  # fmt: skip
+    """Printed numbers against what they should be.
+
+    Args:
+        printed: numbers or strings as printed ("0.730"), shape (n,); of a string the decimals are known.
+        follows: what follows from other printed numbers, unrounded, shape (n,).
+        where: names of the n checks; without, the index of `printed` where it has one.
+        follows_tolerance: how far `follows` may be off because its own inputs were rounded.
+        kind, detail: for the columns of that name.
+
+    Returns:
+        A row a check, columns `CHECKS`: `tolerance` is half a unit of the last printed decimal and `follows_tolerance`;
+        `is_consistent` where the difference is no larger, so that rounding can explain it.
+
+    Raises:
+        ValueError: shapes or the indices of Series differ, or a value is not a finite number.
+
+    >>> audit_values(["0.24", "0.23"], [0.24, 0.24], where=["ours", "theirs"]).is_consistent.tolist()
+    [True, False]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    check_same_index(printed=printed, follows=follows)
+    printed = [printed] if isinstance(printed, str) else printed
+    where = list(printed.index) if where is None and isinstance(printed, pd.Series) else where
+    values = _finite("printed", printed)
+    expected = _finite("follows", follows)
+    if values.shape != expected.shape:
+        raise ValueError(f"printed and follows must be equally long, got {values.shape} and {expected.shape}")
+    tolerance = half_unit(printed_decimals(printed)) + np.asarray(follows_tolerance, dtype=float)
+    slack = _SLACK * np.maximum(np.abs(values), np.abs(expected))
+    consistent = np.abs(values - expected) <= tolerance + slack
+    return checks_table(kind, where, values, expected, tolerance, consistent, [detail] * values.size)
+
+
+def audit_summary(
+    rows: Any, printed: Any, groups: Mapping[Any, Sequence[Any]], *, statistic: str = "mean", exact: bool = False
+) -> pd.DataFrame:
+    """Printed means, medians or sums of groups of rows against the rows.
+
+    The rows were rounded too: a mean of them can be off by their rounding, see `mean_rounding`; a sum by so much times
+    their number; a median by half a unit.
+
+    Args:
+        rows: a Series or DataFrame of the printed values, labelled; of a DataFrame each column is checked.
+        printed: the printed summaries, a Series by group, or a DataFrame with the columns of `rows`.
+        groups: group -> labels of its rows, for each group to check.
+        statistic: "mean", "median" or "sum".
+        exact: rows and summaries are not rounded, such as counts.
+
+    Raises:
+        ValueError: a label or a group is missing, an unknown statistic, or a value is not a finite number.
+
+    >>> import pandas as pd
+    >>> rows = pd.Series({"pets": 0.93, "dtd": 0.66, "svhn": 0.72})
+    >>> printed = pd.Series({"mean": "0.77", "all": "0.70"})
+    >>> checks = audit_summary(rows, printed, {"mean": rows.index, "all": rows.index})
+    >>> checks.is_consistent.tolist(), checks.follows.round(3).tolist()
+    ([True, False], [0.77, 0.77])
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    if statistic not in _STATISTICS:
+        raise ValueError(f"statistic must be one of {tuple(_STATISTICS)}, got {statistic!r}")
+    if isinstance(rows, pd.Series) != isinstance(printed, pd.Series):
+        raise ValueError("rows and printed must both be a Series or both a DataFrame")
+    columns = {"": (rows, printed)}
+    if not isinstance(rows, pd.Series):
+        check_columns(printed, *rows.columns)
+        columns = {name: (rows[name], printed[name]) for name in rows.columns}
+    checks = [_summary(name, *pair, groups, statistic, exact) for name, pair in columns.items()]
+    return pd.concat(checks, ignore_index=True)
+
+
+def _summary(
+    name: Any, rows: pd.Series, printed: pd.Series, groups: Mapping[Any, Sequence[Any]], statistic: str, exact: bool
+) -> pd.DataFrame:
+    halves = half_unit(printed_decimals(rows.to_numpy(dtype=object)))
+    values = _finite(f"rows {name}".strip(), rows)
+    expected, tolerance = [], []
+    for group, members in groups.items():
+        places = [_place(rows, label, group) for label in members]
+        if not places:
+            raise ValueError(f"group {group!r} has no rows")
+        expected.append(_STATISTICS[statistic](values[places]))
+        mean = mean_rounding(halves[places])
+        scale = {"mean": mean, "median": halves[places].max(), "sum": mean * len(places)}[statistic]
+        tolerance.append(0.0 if exact else scale)
+    shown = [printed.iloc[_place(printed, group, "printed")] for group in groups]
+    where = [f"{label_text(group)} {name}".strip() for group in groups]
+    details = [f"{statistic} of {len(members)} rows" for members in groups.values()]
+    checks = audit_values(shown, expected, where=where, follows_tolerance=tolerance, kind="summary")
+    if exact:
+        equal = checks["difference"].abs() <= _SLACK * checks["follows"].abs()
+        checks = checks.assign(tolerance=0.0, is_consistent=equal)
+    return checks.assign(detail=details)
+
+
+def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
+    """Entries against a sentence about their signs.
+
+    An entry of the other sign is consistent only where it is a 0 that was rounded away from.
+
+    Args:
+        values: a DataFrame with a column for each claim, rows labelled; nulls are left out.
+        claimed: column -> 1 (positive) or -1 (negative).
+
+    Returns:
+        A row an entry, columns `CHECKS`; `follows` is 0, the bound, and `difference` how far beyond it the entry lies.
+
+    Raises:
+        ValueError: a column is missing, or a claim is not 1 or -1.
+
+    >>> import pandas as pd
+    >>> checks = audit_signs(pd.DataFrame({"k": [-0.78, 0.72]}, index=["caltech", "cars"]), {"k": -1})
+    >>> checks[~checks.is_consistent]["where"].tolist()
+    ['cars k']
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    check_columns(values, *claimed)
+    parts = []
+    for name, sign in claimed.items():
+        if sign not in (1, -1):
+            raise ValueError(f"a claimed sign must be 1 or -1, got {sign!r} for {name!r}")
+        column = values[name].dropna()
+        numbers = _finite(str(name), column)
+        beyond = np.where(sign * numbers < 0, numbers, 0.0)
+        tolerance = half_unit(printed_decimals(column.to_numpy(dtype=object)))
+        where = [f"{label_text(label)} {name}" for label in column.index]
+        details = ["said to be " + ("positive" if sign > 0 else "negative")] * len(where)
+        consistent = np.abs(beyond) <= tolerance
+        parts.append(checks_table("sign", where, numbers, np.zeros(len(where)), tolerance, consistent, details, beyond))
+    return pd.concat(parts, ignore_index=True)
+
+
+def audit_repeats(entries: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
+    """One quantity printed in several places: each later value against the first.
+
+    Two different roundings of one number lie less than half a unit of each apart. Runs that differ do so for a reason
+    that the table does not tell.
+
+    Args:
+        entries: (quantity, place, value) for each printing, in one unit a quantity; strings keep their decimals.
+
+    Returns:
+        A row for each second and later printing, columns `CHECKS`: `printed` there, `follows` the first one.
+
+    Raises:
+        ValueError: a value is not a finite number.
+
+    >>> checks = audit_repeats([("lr", "section 4", "0.0008"), ("lr", "appendix", "0.008")])
+    >>> checks[["where", "printed", "follows", "is_consistent"]].to_numpy().tolist()
+    [['lr', 0.008, 0.0008, False]]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    first: dict[Any, tuple[Any, Any]] = {}
+    none = np.zeros(0)
+    parts = [checks_table("repeat", [], none, none, none, none, [])]
+    for quantity, place, value in entries:
+        if quantity not in first:
+            first[quantity] = place, value
+            _finite(str(quantity), [value])
+            continue
+        other_place, other = first[quantity]
+        half = half_unit(printed_decimals([other]))
+        detail = f"{label_text(place)} against {label_text(other_place)}"
+        check = audit_values(
+            [value], _finite(str(quantity), [other]), where=[label_text(quantity)], follows_tolerance=half,
+            kind="repeat", detail=detail,
+        )  # fmt: skip
+        equal = check["difference"].abs() < check["tolerance"] * (1 - _SLACK)
+        parts.append(check.assign(is_consistent=equal | (check["difference"] == 0)))
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def contradictions(*checks: pd.DataFrame) -> pd.DataFrame:
+    """The checks of one or several audits that rounding cannot explain.
+
+    >>> len(contradictions(audit_values(["0.24"], [0.24])))
+    0
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    found = [check[~check["is_consistent"].astype(bool)] for check in checks]
+    return pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
+
+
+def checks_table(
+    kind: str, where: Sequence[Any] | None, printed: np.ndarray, follows: np.ndarray, tolerance: np.ndarray,
+    is_consistent: np.ndarray, details: Sequence[str], difference: np.ndarray | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """The result of an audit: columns `CHECKS`."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    names = [f"entry {i}" for i in range(len(printed))] if where is None else [label_text(name) for name in where]
+    difference = printed - follows if difference is None else difference
+    columns = (kind, names, printed, follows, difference, tolerance, np.asarray(is_consistent, dtype=bool), details)
+    return pd.DataFrame(dict(zip(CHECKS, columns, strict=True)))
+
+
+def label_text(label: Any) -> str:
+    """A label of an index in words; of several levels, their values."""
+    return " ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+
+
+def _place(series: pd.Series, label: Any, group: Any) -> int:
+    labels = list(series.index)
+    if labels.count(label) != 1:
+        raise ValueError(f"{group!r} needs {label!r} once; it occurs {labels.count(label)} times")
+    return labels.index(label)
+
+
+def _finite(name: str, values: Any) -> np.ndarray:
+    numbers = np.atleast_1d(np.asarray(values, dtype=float)).ravel()  # of strings too
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise ValueError(f"{name} must be finite numbers; entry {bad[0]} is {numbers[bad[0]]}")
+    return numbers

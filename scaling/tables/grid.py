@@ -1,0 +1,46 @@
+"""Which cells of a grid of runs a table does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..inputs import check_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["missing_cells"]
+
+
+def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """Combinations of the values of several columns that no row has.
+
+    A best value over a grid is only fair between rows that had the same cells to choose from.
+
+    Args:
+        table: a row a run.
+        axes: columns of the grid, such as model, data size and steps.
+
+    Returns:
+        A row a missing combination, columns `axes`, in the order of the axes' sorted values.
+
+    Raises:
+        ValueError: a column is missing, or has a null.
+
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"model": ["S", "S", "L"], "epochs": [7, 14, 14]})
+    >>> missing_cells(runs, ["model", "epochs"]).to_numpy().tolist()
+    [['L', 7]]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    axes = list(axes)
+    check_columns(table, *axes)
+    for name in axes:
+        missing = table[name].isna().to_numpy()
+        if missing.any():
+            raise ValueError(f"column {name!r} must have a value in every row; row {missing.argmax()} has none")
+    cells = pd.MultiIndex.from_product([sorted(table[name].unique()) for name in axes], names=axes)
+    there = pd.MultiIndex.from_frame(table[axes])
+    return cells[~cells.isin(there)].to_frame(index=False)

@@ -1,0 +1,39 @@
+"""Rows of a table by their labels: the index of the DataFrame."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["check_same_index", "check_unique", "labelled_row"]
+
+
+def check_unique(table: pd.DataFrame, what: str) -> None:
+    """A ValueError that names the labels that occur twice."""
+    twice = table.index[table.index.duplicated()]
+    if len(twice):
+        raise ValueError(f"the index must name {what} once; {twice[0]!r} occurs twice ({len(twice)} such)")
+
+
+def labelled_row(table: pd.DataFrame, label: Any) -> int:
+    """Place of the row of that label, or a ValueError that names near ones."""
+    labels = list(table.index)
+    if label not in labels:
+        names = [str(name) for name in labels]
+        near = get_close_matches(str(label), names, n=3) or names
+        raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
+    return labels.index(label)
+
+
+def check_same_index(**values: Any) -> None:
+    """A ValueError where two Series name their rows differently: they would be matched by place."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    series = {name: value for name, value in values.items() if isinstance(value, pd.Series)}
+    for name, value in list(series.items())[1:]:
+        first = next(iter(series))
+        if not value.index.equals(series[first].index):
+            raise ValueError(f"{first} and {name} must have the same index in the same order")
