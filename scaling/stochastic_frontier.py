@@ -363,6 +363,9 @@ def _poor_fit(
 ) -> list[FitWarning]:
     """Noise and excess (three arrays of draws) that the runs of a third of x contradict."""
     rows, few = thin(x, len(draws.theta))
+    scatter = np.log(y / central_curve(draws.fit, x))[y <= threshold]
+    if scatter.size and np.std(scatter) < _SCALE_BOUNDS[0]:  # exact points, less than the least excess of the model
+        return []
     log_law = np.log(draws.take(np.arange(len(draws.theta))[few]).values(x[rows]))
     p_value, text = worst_part(x[rows], np.log(y[rows]), np.log(threshold[rows]), log_law, *(e[few] for e in excess))
     if p_value >= LEAST_P_VALUE:

@@ -21,7 +21,7 @@ __all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "first_fall
 
 INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
-_SOLVED_DECADES, _NUM_SOLVED = 6, 2000  # beyond the points, and values of x, between which a curve is interpolated
+_SOLVED, _NUM_SOLVED = 1e6, 4000  # how far beyond the points, and values of x, between which a curve is interpolated
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -34,10 +34,17 @@ class WorldDraws(BootstrapFit):
     Attributes:
         world: parameters of the world's law in scaled units, shape (num_params,).
         refits: parameters of the law on the selection in each simulated world, shape (num_draws, num_params).
+        misfit: that the runs contradict the world, where they do.
     """
 
     world: np.ndarray
     refits: np.ndarray
+    misfit: tuple[FitWarning, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """That many draws failed, or that the runs contradict the world that they are simulated in."""
+        return super().warnings + self.misfit
 
     def take(self, rows: np.ndarray) -> "WorldDraws":
         """Those of the draws."""
@@ -51,10 +58,9 @@ class WorldDraws(BootstrapFit):
 
     def solve_for_x(self, y: ArrayLike) -> np.ndarray:
         """Least x at which each draw's curve has fallen to y, inf where it does not within a factor of a million of the
-        points: (num_draws, number of y)."""
+        points, and no less than a millionth of them: (num_draws, number of y)."""
         law, targets = self.fit.law, np.log(np.ravel(y))
-        low, high = (-_SOLVED_DECADES, 0.0) if law.increasing else (0.0, _SOLVED_DECADES)
-        grid = np.geomspace(self.fit.x.min() * 10**low, self.fit.x.max() * 10**high, _NUM_SOLVED)
+        grid = np.geomspace(self.fit.x.min() / _SOLVED, self.fit.x.max() * _SOLVED, _NUM_SOLVED)
         logs = np.log(np.maximum(self.values(grid), _TINY))[:, :: -1 if law.increasing else 1]
         at = np.log(grid)[:: -1 if law.increasing else 1]
         return np.stack([first_fall(logs, at, target) for target in targets], axis=-1)
@@ -144,7 +150,15 @@ def solve_worlds(
     if law.lower[0] >= 0:
         basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
     basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
-    return WorldDraws(fit, basic, solved.residual_draws, solved.num_failed, world=theta, refits=solved.theta)
+    misfit = tuple(_misfit(warning) for warning in world.warnings if warning.kind == "poor_fit")
+    for warning in misfit:
+        warnings.warn(warning, stacklevel=4)
+    parts = (solved.residual_draws, solved.num_failed)
+    return WorldDraws(fit, basic, *parts, world=theta, refits=solved.theta, misfit=misfit)
+
+
+def _misfit(warning: FitWarning) -> FitWarning:
+    return FitWarning("poor_fit", f"the intervals are of a simulated world that the runs contradict: {warning}")
 
 
 def _resampled_excess(

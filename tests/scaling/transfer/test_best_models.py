@@ -77,7 +77,7 @@ def test_a_fit_that_cannot_be_had_is_noted_and_the_warnings_are_too():
     best = predict_best_models(upstream, upstream**4, rules=[VERTICES, FRONTIER, LINE], num_draws=20)
     table = best.table()
     assert table.note[0].startswith("no fit: the selection has 2 models, the law three parameters")
-    assert table.note[1] == "at_bound"
+    assert "at_bound" in table.note[1]
     assert table.mae_all.isna().tolist() == [True, False, False]
     with pytest.raises(FitError, match="'transfer, hull vertices' has no fit: no fit: the selection has 2 models"):
         best.predict(VERTICES, [0.5])

@@ -5,6 +5,10 @@ from scaling import FitError, FitWarning, fit_transfer
 from scaling.transfer import HULL_POINTS
 
 
+# Three in ten of these models lie on the law itself, which no smooth excess does, and the fit says so.
+pytestmark = pytest.mark.filterwarnings("ignore:the intervals are of a simulated world:scaling.FitWarning")
+
+
 def models(k=0.7, alpha=2.5, e_ir=0.1, n=60, seed=0):
     """Models below a true hull."""
     rng = np.random.default_rng(seed)
