@@ -62,7 +62,7 @@ def label_overlap(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    classes = [[names] if isinstance(names, str) else list(names) for names in upstream]
+    classes = [[names] if isinstance(names, str) or not isinstance(names, Iterable) else [*names] for names in upstream]
     asked = list(downstream)
     _check_names(classes, asked, generic)
     rules = _rules(classes, generic, synonyms or {})

@@ -113,9 +113,8 @@ def _layer_order(names: list[str], layers: Sequence[str] | None) -> dict[str, in
     if layers is not None:
         unknown = [name for name in names if name not in layers]
         if unknown or len(set(layers)) < len(layers):
-            raise ValueError(
-                f"layers must name each layer of the table once; {unknown[:3] or 'a name'} is missing or twice"
-            )
+            problem = f"{unknown[0]!r} is missing" if unknown else "one is there twice"
+            raise ValueError(f"layers must name each layer of the table once; {problem}")
         return {name: place for place, name in enumerate(layers)}
     numbers = {name: re.findall(r"\d+", name) for name in names}
     places = {name: int(found[-1]) if found else np.inf for name, found in numbers.items()}

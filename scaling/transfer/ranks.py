@@ -112,7 +112,7 @@ def _share(upstream: np.ndarray, downstream: np.ndarray, place: np.ndarray, leve
     n, (labels, place) = upstream.size, np.unique(place, return_inverse=True)
     each = _count_pairs(upstream, downstream)
     if each[1].sum() == 0:
-        raise ValueError(f"none of the pairs of {n} models differs both upstream and downstream")
+        raise ValueError(f"none of the pairs of {n} models, all or the upper half, differs on both sides")
     total = each.sum(axis=1) / 2
     gone = np.stack([np.bincount(place, counts) for counts in each])
     for group in np.flatnonzero(np.bincount(place) > 1):  # a pair within a group was counted at both its models
@@ -155,6 +155,8 @@ def _jackknife_interval(total: np.ndarray, gone: np.ndarray, num_groups: int, le
         return 0.0, 1.0
     shares = left[0] / left[1]
     error = np.sqrt((num_groups - 1) / num_groups * np.sum((shares - shares.mean()) ** 2))
+    # Where each model is in equally many discordant pairs the jackknife sees no spread: no less than independent pairs.
+    error = max(error, np.sqrt(share * (1 - share) * 2 / (num_groups * (num_groups - 1))))
     half = stdtrit(num_groups - 1, 1 - tail) * error / (share * (1 - share))
     return float(expit(logit(share) - half)), float(expit(logit(share) + half))
 
