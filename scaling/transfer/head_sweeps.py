@@ -62,6 +62,8 @@ def head_optima(
     values = column_of(records, setting)
     if np.any(values < 0) or np.unique(values).size < 2:
         raise ValueError(f"column {setting!r} must hold two values or more, none negative, got {np.unique(values)}")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
     known = [("upstream", None, upstream), *find_tasks(records, tasks)]
     rows = []
     for task, num_shots, column in known:

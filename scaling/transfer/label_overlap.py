@@ -62,9 +62,12 @@ def label_overlap(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    for argument, value in (("upstream", upstream), ("downstream", downstream), ("generic", generic)):
+        if isinstance(value, str):
+            raise ValueError(f"{argument} must be a list of names, got the text {value!r}")
     classes = [[names] if isinstance(names, str) or not isinstance(names, Iterable) else [*names] for names in upstream]
     asked = list(downstream)
-    _check_names(classes, asked, generic)
+    _check_names(classes, asked)
     rules = _rules(classes, generic, synonyms or {})
     rows = []
     for name in asked:
@@ -104,9 +107,7 @@ def _places(classes: Iterable[Sequence[str]], generic: Iterable[str]) -> dict[st
     return places
 
 
-def _check_names(classes: list[list[str]], asked: list[str], generic: Iterable[str]) -> None:
-    if isinstance(generic, str):
-        raise ValueError(f"generic must be a list of words, got the text {generic!r}")
+def _check_names(classes: list[list[str]], asked: list[str]) -> None:
     if not classes or not asked:
         raise ValueError(f"there must be class names, got {len(classes)} upstream and {len(asked)} downstream")
     for side, names in (("upstream", [n for each in classes for n in each or [""]]), ("downstream", asked)):

@@ -82,8 +82,11 @@ def _layer_curves(
     evals: pd.DataFrame, by: Sequence[str] | None, layers: Sequence[str] | None, needs_error: bool
 ) -> tuple[list[str], pd.DataFrame]:
     """The columns of a probe, and its accuracy at each layer with a standard error, layers in order."""
+    by = [by] if isinstance(by, str) else by
     check_columns(evals, "layer", "error", *(by or ["task"]))
-    keys = list(by) if by is not None else [name for name in _PROBE if name in evals]
+    keys = list(by) if by else [name for name in _PROBE if name in evals]
+    if evals.empty or evals["layer"].isna().any():
+        raise ValueError("evals must have rows, each with a layer")
     accuracy = 1 - check_fractions("column 'error'", column_of(evals, "error"))
     order = _layer_order(evals["layer"].astype(str).unique().tolist(), layers)
     frame = evals[[*keys]].assign(layer=evals["layer"].astype(str), accuracy=accuracy, place=evals["layer"].map(order))

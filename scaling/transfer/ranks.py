@@ -55,6 +55,8 @@ def _standard_ranks(values: pd.DataFrame) -> np.ndarray:
 
     if len(values) < 3:
         raise ValueError(f"a rank correlation needs at least 3 models, got {len(values)}")
+    if not len(values.columns) or not values.columns.is_unique:
+        raise ValueError(f"the columns must be tasks of different names, got {list(values.columns)[:12]}")
     columns = np.stack([column_of(values, name) for name in values.columns], axis=1)
     ranks = rankdata(columns, axis=0)
     ranks -= ranks.mean(axis=0)

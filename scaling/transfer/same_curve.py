@@ -34,7 +34,8 @@ class SameCurve:
         permutation_p_value: errors independent and alike, whatever their distribution.
         offsets: mean residual of each arm, in downstream accuracy.
         relative_std: standard deviation of the residual over that of predicting the mean; 1 is no prediction.
-        relative_std_by_arm: the same with the arm effect added.
+        share_explained: of the squared residuals, what the arm effect takes away: 0 to 1, by chance about
+            num_added / (num_added + degrees_of_freedom).
     """
 
     fit: Fit
@@ -48,7 +49,7 @@ class SameCurve:
     permutation_p_value: float
     offsets: Mapping[Any, float]
     relative_std: float
-    relative_std_by_arm: float
+    share_explained: float
 
     def summary(self) -> str:
         offsets = ", ".join(f"{arm} {offset:+.4f}" for arm, offset in self.offsets.items())
@@ -56,7 +57,7 @@ class SameCurve:
             f"one curve for {len(self.offsets)} arms, {self.residuals.size} runs, against an arm's own {self.effect}:"
             f" F({self.num_added}, {self.degrees_of_freedom}) = {self.statistic:.3g}, p = {self.p_value:.3g}"
             f" (permutations {self.permutation_p_value:.3g})\n"
-            f"  relative error {self.relative_std:.4f}, with the arm effect {self.relative_std_by_arm:.4f};"
+            f"  relative error {self.relative_std:.4f}, of which the arms explain {self.share_explained:.1%};"
             f" mean residuals: {offsets}"
         )
         return "\n".join([text, *notes(self.fit)])
@@ -109,7 +110,7 @@ def same_curve(
     fit, columns = fit_all(upstream, downstream, num_added=len(labels) - 1)
     added = _added_columns(columns, place, effect)
     freedom = upstream.size - columns.shape[1] - added.shape[1]
-    if added.shape[1] == 0 or freedom < 1:
+    if added.shape[1] < len(labels) - 1 or freedom < 1:
         raise FitError(f"{upstream.size} runs of {len(labels)} arms cannot tell an arm's own {effect} from the law")
     residuals = residuals_of(fit)
     left = residuals - columns @ (columns.T @ residuals)
@@ -124,7 +125,7 @@ def same_curve(
     return SameCurve(
         fit, tuple(labels[p] for p in place), residuals, effect, statistic, added.shape[1], freedom,
         _f_tail(statistic, added.shape[1], freedom), float((1 + exceeding) / (1 + num_permutations)), offsets,
-        float(np.linalg.norm(residuals)) / spread, float(np.sqrt(max(total - explained, 0.0))) / spread,
+        float(np.linalg.norm(residuals)) / spread, explained / total if total > 0 else 0.0,
     )  # fmt: skip
 
 

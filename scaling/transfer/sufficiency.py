@@ -131,9 +131,9 @@ def notes(fit: Fit) -> list[str]:
 def check_runs(upstream_accuracy: ArrayLike, downstream_accuracy: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     upstream = check_fractions("upstream_accuracy", upstream_accuracy)
     downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    if upstream.ndim != 1 or upstream.shape != downstream.shape:
+    if upstream.ndim != 1 or upstream.shape != downstream.shape or upstream.size == 0:
         raise ValueError(
-            f"accuracies must be one-dimensional and equally long, got {upstream.shape}, {downstream.shape}"
+            f"accuracies must be one-dimensional, equally long and not empty, got {upstream.shape}, {downstream.shape}"
         )
     if np.any(upstream == 1):
         raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")
@@ -155,6 +155,9 @@ def fit_all(upstream: np.ndarray, downstream: np.ndarray, num_added: int) -> tup
     All parameters count, also one at its bound: what a bound holds back must not look like an effect.
     """
     fit = quiet_fit(find_law("transfer"), 1 - upstream, 1 - downstream, "least_squares")
+    constant = [name for name in ("k", "alpha") if name in fit.at_bound]
+    if constant:
+        raise FitError(f"downstream accuracy does not rise with upstream accuracy: the fitted {constant[0]} is 0")
     columns = _basis(fit.problem.residual_jacobian(fit.theta[None])[0])
     if upstream.size - columns.shape[1] - num_added < 1:
         raise FitError(f"{upstream.size} runs are too few for Eq. 1 and {num_added} more parameters")

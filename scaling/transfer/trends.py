@@ -64,6 +64,10 @@ def fit_tasks(
 
     check_level(level)
     check_columns(records, upstream, *([] if group is None else [group]))
+    if group is not None and records[group].isna().any():
+        raise ValueError(
+            f"column {group!r} must not be null; group=None takes all models for those of one upstream set"
+        )
     rng = np.random.default_rng(0 if rng is None else rng)
     found = find_tasks(records, tasks)
     parts = [("all", records)] if group is None else list(records.groupby(group, sort=True))
@@ -136,7 +140,8 @@ def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_sho
             shots = np.log(shots) if log_shots else shots
             found = _correlation(shots, column_of(used, param))
             rows.append({"task": task, "upstream": upstream, "param": param, **found, "num_settings": shots.size})
-    return pd.DataFrame(rows).astype({"reason": object})
+    columns = ["task", "upstream", "param", "correlation", "p_value", "reason", "num_settings"]
+    return pd.DataFrame(rows, columns=columns).astype({"reason": object})
 
 
 def _correlation(shots: np.ndarray, values: np.ndarray) -> dict[str, Any]:

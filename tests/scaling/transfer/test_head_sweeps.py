@@ -104,6 +104,8 @@ def test_another_setting_and_chosen_columns():
 def test_bad_sweeps():
     with pytest.raises(ValueError, match="column 'head_weight_decay' is missing"):
         head_optima(sweep([0.1] * 6).drop(columns="head_weight_decay"))
+    with pytest.raises(ValueError, match="tolerance must not be negative"):
+        head_optima(sweep([0.1] * 6), tolerance=-1)
     with pytest.raises(ValueError, match="two values or more, none negative"):
         head_optima(sweep([0.1] * 6).assign(head_weight_decay=1.0))
     with pytest.raises(ValueError, match="column 'pets_10shot_error' must hold finite numbers; row 2"):

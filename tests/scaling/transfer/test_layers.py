@@ -76,6 +76,10 @@ def test_layers_may_be_put_in_order_by_hand():
 
 
 def test_bad_tables():
+    with pytest.raises(ValueError, match="must have rows, each with a layer"):
+        best_layers(evals([0.5, 0.6]).assign(layer=[None, "block_1"]))
+    with pytest.raises(ValueError, match="must have rows"):
+        best_layers(evals([0.5, 0.6]).iloc[:0])
     with pytest.raises(ValueError, match="two layers or more"):
         best_layers(evals([0.5]))
     with pytest.raises(ValueError, match="percent"):

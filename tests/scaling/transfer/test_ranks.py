@@ -49,6 +49,8 @@ def test_bad_tables():
     frame = pd.DataFrame({"a": [0.1, 0.2, np.nan], "b": [0.1, 0.2, 0.3]})
     with pytest.raises(ValueError, match="column 'a' must hold finite numbers; row 2"):
         rank_correlations(frame)
+    with pytest.raises(ValueError, match="tasks of different names"):
+        rank_correlations(frame.set_axis(["a", "a"], axis=1))
     with pytest.raises(ValueError, match="at least 3 models, got 2"):
         rank_correlations(frame.iloc[:2])
     with pytest.raises(ValueError, match="same models in the same order"):

@@ -27,7 +27,7 @@ def test_one_curve_is_not_rejected_and_an_offset_is_found():
     assert apart.permutation_p_value == 1 / 2000  # none of 1999 permutations is as far apart
     assert apart.offsets["data"] < 0 < min(apart.offsets["size"], apart.offsets["epochs"])
     assert apart.offsets["size"] - apart.offsets["data"] == pytest.approx(0.02, abs=0.006)
-    assert apart.relative_std_by_arm < apart.relative_std
+    assert apart.share_explained > 0.5 > 0.2 > same.share_explained
     assert (same.num_added, same.degrees_of_freedom) == (2, 60 - 3 - 2)
 
 
@@ -103,6 +103,12 @@ def test_bad_input():
         same_curve(upstream, downstream, arms[:5])
     with pytest.raises(ValueError, match="num_permutations must be a whole number"):
         same_curve(upstream, downstream, arms, num_permutations=0)
+    with pytest.raises(FitError, match="downstream accuracy does not rise with upstream accuracy: the fitted k is 0"):
+        same_curve(upstream, 1 - downstream, arms)
+    with pytest.raises(ValueError, match="not empty"):
+        same_curve([], [], [])
+    with pytest.raises(FitError, match="cannot tell an arm's own offset from the law"):  # each arm at its own accuracy
+        same_curve(np.repeat([0.2, 0.3, 0.5], 4), downstream, arms)
     with pytest.raises(FitError, match="cannot tell an arm's own curve from the law"):
         same_curve(
             upstream[[0, 1, 4, 5, 8, 9]], downstream[[0, 1, 4, 5, 8, 9]], arms[[0, 1, 4, 5, 8, 9]], effect="curve"

@@ -116,6 +116,8 @@ def test_models_without_the_task_are_left_out_and_a_failure_says_why():
 def test_bad_records():
     with pytest.raises(ValueError, match="column 'upstream_dataset' is missing"):
         fit_tasks(records().drop(columns="upstream_dataset"))
+    with pytest.raises(ValueError, match="column 'upstream_dataset' must not be null"):
+        fit_tasks(records().assign(upstream_dataset=None))
     with pytest.raises(ValueError, match="no column is named <task>_<k>shot_error"):
         fit_tasks(records()[["upstream_dataset", "upstream_error"]])
     frame = records().assign(pets_1shot_error=30.0)
