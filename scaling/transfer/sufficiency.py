@@ -19,8 +19,18 @@ from ..prediction import check_level
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RANK", "Sufficiency", "check_runs", "fit_all", "notes", "residuals_of", "sufficient_predictor"]
+__all__ = [
+    "LARGEST_LEVERAGE",
+    "RANK",
+    "Sufficiency",
+    "check_runs",
+    "fit_all",
+    "notes",
+    "residuals_of",
+    "sufficient_predictor",
+]
 
+LARGEST_LEVERAGE = 0.99  # of a run whose residual is scaled up by 1 / (1 - leverage)
 RANK = 1e-9  # singular values below that share of the largest are rounding
 _EXACT = 1e-9  # residuals below that share of the range of downstream accuracy are rounding
 
@@ -84,8 +94,10 @@ def sufficient_predictor(
     """Fit Eq. 1 to controlled runs and ask of each factor what it says of the residual.
 
     Each factor is added to the law alone, in decades, to first order in the law's parameters: what it says at equal
-    upstream accuracy. The interval and the p-value are Student's, for independent errors of equal size: runs that share
-    a trunk are not independent. Several factors are several tests.
+    upstream accuracy. The interval and the p-value are Student's with standard errors HC3 (MacKinnon and White 1985),
+    for independent errors of any size: the test at level .05 rejects in .015 to .06 of simulations of a factor without
+    effect (12 to 60 runs; errors equal, skewed, falling with upstream accuracy, or larger at the factor's ends). Runs
+    that share a trunk are not independent. Several factors are several tests.
 
     Args:
         upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1. All runs are fitted, not their
@@ -195,7 +207,8 @@ def _factor_row(
     slope = (own @ residuals) / (own @ own)
     left = residuals - columns @ (columns.T @ residuals) - slope * own
     freedom = residuals.size - columns.shape[1] - 1
-    error = np.sqrt(left @ left / freedom / (own @ own))
+    leverage = np.sum(columns**2, axis=1) + own**2 / (own @ own)
+    error = np.linalg.norm(own * left / (1 - np.minimum(leverage, LARGEST_LEVERAGE))) / (own @ own)
     half = stdtrit(freedom, (1 + level) / 2) * error
     correlation = np.corrcoef(rankdata(residuals), rankdata(values))[0, 1] if np.ptp(residuals) > 0 else 0.0
     p_value = 2 * stdtr(freedom, -abs(slope) / error) if error > 0 else float(slope == 0)

@@ -71,7 +71,7 @@ def test_residuals_against_a_factor():
 
 def test_arms_and_their_one_curve():
     upstream, downstream, _ = controlled()
-    result = same_curve(upstream, downstream, np.repeat(["size", "data", "epochs"], 10), num_permutations=19)
+    result = same_curve(upstream, downstream, np.repeat(["size", "data", "epochs"], 10), num_draws=19)
     ax = sc.plots.plot_same_curve(result, task="pets 10-shot")
     assert labels(ax)[:3] == ["data", "epochs", "size"]
     assert labels(ax)[3].startswith("one curve: k =")
