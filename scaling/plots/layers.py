@@ -60,12 +60,12 @@ def plot_best_layers(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ax.annotate(
             f"{layer}", (position, row), textcoords="offset points", xytext=(0, 7), ha="center", fontsize="x-small"
         )
-        ax.annotate(f"{gain:+.3f}", (1.04, row), va="center", fontsize="small", annotation_clip=False)
+        ax.annotate(f"{gain:+.3f}", (1.08, row), va="center", fontsize="small", annotation_clip=False)
     ax.annotate(
-        "gain over\nthe last layer", (1.04, len(shown) - 0.3), va="bottom", fontsize="small", annotation_clip=False
+        "gain over\nthe last layer", (1.08, len(shown) - 0.3), va="bottom", fontsize="small", annotation_clip=False
     )
     ax.set_yticks(rows, labels=probe_names(shown))
-    ax.set(xlabel="best layer (0 the first, 1 the last)", xlim=(-0.05, 1.3), ylim=(-0.6, len(shown) + 0.2))
+    ax.set(xlabel="best layer (0 the first, 1 the last)", xlim=(-0.05, 1.35), ylim=(-0.6, len(shown) + 0.2))
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     ax.spines[["top", "right"]].set_visible(False)
     return ax

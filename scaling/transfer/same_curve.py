@@ -78,9 +78,9 @@ def same_curve(
     """Test whether runs that scale model size, data or epochs trace one curve of downstream on upstream accuracy.
 
     Eq. 1 of all runs against Eq. 1 with an arm effect, to first order in the parameters. The test at level .05 rejects
-    a true common curve in .03 to .07 of simulations (three arms of 6 to 30 runs; errors normal, skewed, falling with
+    a true common curve in .04 to .075 of simulations (three arms of 6 to 30 runs; errors normal, skewed, falling with
     upstream accuracy or of another size in each arm). That of the F distribution, which takes errors for equal, in .03
-    to .08 where they are and in up to .18 where not; so does a permutation of the residuals. Runs that share a trunk
+    to .08 where they are and in up to .19 where not; so would a permutation of the residuals. Runs that share a trunk
     are not independent. A p-value above .05 is no proof of one curve: read the offsets.
 
     Args:

@@ -95,7 +95,7 @@ def sufficient_predictor(
 
     Each factor is added to the law alone, in decades, to first order in the law's parameters: what it says at equal
     upstream accuracy. The interval and the p-value are Student's with standard errors HC3 (MacKinnon and White 1985),
-    for independent errors of any size: the test at level .05 rejects in .015 to .06 of simulations of a factor without
+    for independent errors of any size: the test at level .05 rejects in .015 to .07 of simulations of a factor without
     effect (12 to 60 runs; errors equal, skewed, falling with upstream accuracy, or larger at the factor's ends). Runs
     that share a trunk are not independent. Several factors are several tests.
 

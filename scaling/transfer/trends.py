@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_tasks", "param_trends", "sign_exceptions", "sign_shares"]
 
 PARAMS = ("k", "alpha", "e_ir")
+_CONSTANT = 1e-9  # a spread that is what a solver leaves of a constant; the parameters are of order one
 # The sentence of Abnar et al. 2021, section 2.1: with more shots k and e_IR fall and alpha rises.
 STATED_SIGNS: Mapping[str, int] = {"k": -1, "alpha": 1, "e_ir": -1}
 
@@ -149,7 +150,7 @@ def _correlation(shots: np.ndarray, values: np.ndarray) -> dict[str, Any]:
 
     if shots.size < 3:
         return {"correlation": np.nan, "p_value": np.nan, "reason": f"{shots.size} numbers of shots"}
-    if np.ptp(values) <= 1e-12 * np.max(np.abs(values)):  # what rounding leaves of a constant
+    if np.ptp(values) <= _CONSTANT * max(1.0, np.max(np.abs(values))):
         return {"correlation": np.nan, "p_value": np.nan, "reason": f"constant at {values[0]:.6g}"}
     r = float(np.clip(np.corrcoef(shots, values)[0, 1], -1, 1))
     left = shots.size - 2

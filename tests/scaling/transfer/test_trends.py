@@ -152,7 +152,7 @@ def test_correlation_and_p_value_are_scipys():
 
 def test_what_has_no_correlation_says_why_and_is_counted_apart():
     table = pd.DataFrame({"task": ["a"] * 4 + ["b"] * 2, "upstream": "jft", "num_shots": [1, 5, 10, 20, 1, 5]})
-    trends = param_trends(table.assign(e_ir=[0.0] * 4 + [0.2, 0.1]), params=["e_ir"])
+    trends = param_trends(table.assign(e_ir=[0.0, 1e-15, 0.0, 3e-14, 0.2, 0.1]), params=["e_ir"])
     assert trends["correlation"].isna().all()
     assert trends["reason"].tolist() == ["constant at 0", "2 numbers of shots"]
     shares = sign_shares(trends).iloc[0]
