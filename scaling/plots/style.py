@@ -1,13 +1,18 @@
 """What the figures have in common: colours and markers, points, axes that a person can read, legends."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "BESIDE_COLOUR",
@@ -19,10 +24,12 @@ __all__ = [
     "decimal_ticks",
     "draw_points",
     "error_axis",
+    "label_column",
     "label_points",
     "legend",
     "legend_beside",
     "new_axes",
+    "probe_names",
     "style_of",
 ]
 
@@ -38,11 +45,13 @@ RULES = {
 }  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
+_LINE_OF_TEXT = 0.042  # height of a name, as a share of the axis
 _MOST_INSIDE = 8  # entries of a legend among the points; more stand beside them
 
 
-def new_axes() -> Axes:
-    return plt.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:
+    """Of a new figure, in inches."""
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def style_of(name: str, names: Sequence[str]) -> tuple[str, str]:
@@ -118,3 +127,31 @@ def legend_beside(ax: Axes, **options: Any) -> None:
 def amount(value: float) -> str:
     """A number of any size, short: 5.7e18, 163."""
     return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.2g}".replace("e+", "e")
+
+
+def probe_names(table: pd.DataFrame) -> list[str]:
+    """What the rows of a table of tasks are called in a figure: "pets 10-shot", or without shots "pets"."""
+    if "num_shots" not in table:
+        return [str(task) for task in table["task"]]
+    few = table["num_shots"].notna()
+    return [
+        f"{task} {int(shots)}-shot" if is_few else str(task)
+        for task, shots, is_few in zip(table["task"], table["num_shots"], few, strict=True)
+    ]
+
+
+def label_column(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str], colours: Sequence[str]) -> None:
+    """Names right of points that share an x, moved apart where they would lie on one another."""
+    bottom, top = ax.get_ylim()
+    gap = _LINE_OF_TEXT * (top - bottom)
+    order = np.argsort(heights, kind="stable")
+    at = np.asarray(heights, dtype=float)[order]
+    for row in range(1, at.size):
+        at[row] = max(at[row], at[row - 1] + gap)
+    limit = top - gap / 2
+    for row in reversed(range(at.size)):  # and back down from the top
+        at[row] = limit = min(at[row], limit)
+        limit -= gap
+    for row, height in zip(order, at, strict=True):
+        name, beside = str(names[row]), {"textcoords": "offset points", "xytext": (9, 0), "va": "center"}
+        ax.annotate(name, (x, height), fontsize="x-small", color=colours[row], annotation_clip=False, **beside)

@@ -4,8 +4,15 @@ from .best_models import RULES, BestModels, Rule, compare_best_models, predict_b
 from .centred_logits import centred_logits, correlate_centred_logits
 from .eval_images import accuracy_interval
 from .fit import HULL_POINTS, TransferFit, fit_transfer
+from .head_sweeps import compare_coupling, head_optima, optimum_against_rank
+from .label_overlap import flag_overlap, label_overlap, normalised_name
+from .layers import LayerOverlay, best_layers, overlay_layers
 from .lines import AXIS_SCALINGS, AccuracyLine, compare_scalings, fit_line
+from .ranks import choice_loss, discordant_pairs, rank_correlations
 from .robustness import Robustness, accuracy_difference, effective_robustness
+from .same_curve import SameCurve, same_curve
+from .sufficiency import Sufficiency, sufficient_predictor
+from .trends import fit_tasks, param_trends, sign_exceptions, sign_shares
 
 __all__ = [
     "AXIS_SCALINGS",
@@ -13,17 +20,37 @@ __all__ = [
     "RULES",
     "AccuracyLine",
     "BestModels",
+    "LayerOverlay",
     "Robustness",
     "Rule",
+    "SameCurve",
+    "Sufficiency",
     "TransferFit",
     "accuracy_difference",
     "accuracy_interval",
+    "best_layers",
     "centred_logits",
+    "choice_loss",
     "compare_best_models",
+    "compare_coupling",
     "compare_scalings",
     "correlate_centred_logits",
+    "discordant_pairs",
     "effective_robustness",
     "fit_line",
+    "fit_tasks",
     "fit_transfer",
+    "flag_overlap",
+    "head_optima",
+    "label_overlap",
+    "normalised_name",
+    "optimum_against_rank",
+    "overlay_layers",
+    "param_trends",
     "predict_best_models",
+    "rank_correlations",
+    "same_curve",
+    "sign_exceptions",
+    "sign_shares",
+    "sufficient_predictor",
 ]

@@ -4,7 +4,6 @@ import pytest
 from scaling import FitError, FitWarning, fit_transfer
 from scaling.transfer import HULL_POINTS
 
-
 # Three in ten of these models lie on the law itself, which no smooth excess does, and the fit says so.
 pytestmark = pytest.mark.filterwarnings("ignore:the intervals are of a simulated world:scaling.FitWarning")
 

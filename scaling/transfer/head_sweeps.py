@@ -1,0 +1,173 @@
+"""Sweeps of the head's weight decay or learning rate: which value is best for which task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..inputs import check_columns, check_fractions, column_of
+from .ranks import rank_correlations
+from .task_columns import find_tasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["compare_coupling", "head_optima", "optimum_against_rank"]
+
+
+def head_optima(
+    records: pd.DataFrame,
+    *,
+    setting: str = "head_weight_decay",
+    upstream: str = "upstream_error",
+    tasks: Sequence[str] | None = None,
+    tolerance: float = 0.0,
+) -> pd.DataFrame:
+    """The setting of the head with the least error, upstream and for each downstream task and number of shots.
+
+    Runs with equal settings (seeds) are averaged first. An optimum at the end of the grid is no optimum: a value beyond
+    it may be better. It is refused, unless it is 0, below which there is nothing.
+
+    Args:
+        records: a row a run that differs from the others in `setting` (and seed) only.
+        setting: column of the values tried, at least two, not negative.
+        upstream: column of the upstream error.
+        tasks: columns of downstream errors; None: every `<task>_<k>shot_error` and `<task>_finetune_error`.
+        tolerance: errors that near to the least count as tied with it.
+
+    Returns:
+        A row for the upstream (`task` "upstream") and for each downstream column: `task`, `num_shots` (null for the
+        upstream and fine-tuning), `column`, `best_value` and `best_error`, the largest and smallest value tied with
+        it, `tied_low` and `tied_high`; `num_values`; `status`: "bracketed", "not bracketed: lowest value", "not
+        bracketed: highest value" (a tied value counts) or "flat: all values tie"; `optimum`: the best value where it is
+        bracketed, else null; `over_upstream`: the optimum over the upstream one, null where one of them is null, or the
+        upstream one is 0. Of tied values the best is the middle one, of an even number the lower of the two.
+
+    Raises:
+        ValueError: a missing column, a value that is no fraction, or fewer than two settings.
+
+    Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 9, 11, 35, 36, 38, 39.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"head_weight_decay": [0.1, 1, 10], "upstream_error": [0.5, 0.4, 0.6]})
+    >>> table = head_optima(frame.assign(pets_10shot_error=[0.3, 0.2, 0.1]))
+    >>> table[["task", "best_value", "status"]].values.tolist()
+    [['upstream', 1.0, 'bracketed'], ['pets', 10.0, 'not bracketed: highest value']]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    values = column_of(records, setting)
+    if np.any(values < 0) or np.unique(values).size < 2:
+        raise ValueError(f"column {setting!r} must hold two values or more, none negative, got {np.unique(values)}")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
+    known = [("upstream", None, upstream), *find_tasks(records, tasks)]
+    rows = []
+    for task, num_shots, column in known:
+        error = check_fractions(f"column {column!r}", column_of(records, column))
+        rows.append({"task": task, "num_shots": num_shots, "column": column, **_optimum(values, error, tolerance)})
+    table = pd.DataFrame(rows).astype({"num_shots": "Int64", "optimum": "Float64"})
+    of_upstream = table["optimum"].iloc[0]
+    if of_upstream is pd.NA or of_upstream == 0:
+        of_upstream = pd.NA
+    return table.assign(over_upstream=table["optimum"] / of_upstream)
+
+
+def _optimum(values: np.ndarray, error: np.ndarray, tolerance: float) -> dict[str, object]:
+    grid, place = np.unique(values, return_inverse=True)
+    mean = np.bincount(place, error) / np.bincount(place)
+    # The mean of equal errors may differ from them in the last bit.
+    tied = np.flatnonzero(mean <= mean.min() + tolerance + 4 * np.finfo(float).eps)
+    best = tied[(tied.size - 1) // 2]
+    if tied.size == grid.size:
+        status = "flat: all values tie"
+    elif tied[-1] == grid.size - 1:
+        status = "not bracketed: highest value"
+    elif tied[0] == 0 and grid[0] > 0:
+        status = "not bracketed: lowest value"
+    else:
+        status = "bracketed"
+    return {
+        "best_value": float(grid[best]), "best_error": float(mean[best]), "tied_low": float(grid[tied[0]]),
+        "tied_high": float(grid[tied[-1]]), "num_values": grid.size, "status": status,
+        "optimum": float(grid[best]) if status == "bracketed" else None,
+    }  # fmt: skip
+
+
+def optimum_against_rank(
+    records: pd.DataFrame, checkpoints: pd.DataFrame, *, setting: str = "head_weight_decay",
+    upstream: str = "upstream_error", tasks: Sequence[str] | None = None, tolerance: float = 0.0,
+) -> pd.DataFrame:  # fmt: skip
+    """Each task's best setting of the head beside how well upstream error ranks models for it.
+
+    The paper finds that tasks that rank models as the upstream does want the upstream's own weight decay.
+
+    Args:
+        records: the sweep of the setting, as in `head_optima`.
+        checkpoints: other models or checkpoints with the same columns, over which Spearman's correlation is taken.
+        setting, upstream, tasks, tolerance: as in `head_optima`.
+
+    Returns:
+        The downstream rows of `head_optima` with `rank_correlation`, of upstream and downstream error.
+
+    Raises:
+        ValueError: as `head_optima` and `rank_correlations`.
+
+    Source: Abnar et al. 2021 (arXiv 2110.02095), Figure 12.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"head_weight_decay": [0.1, 1, 10], "upstream_error": [0.5, 0.4, 0.6]})
+    >>> frame = frame.assign(pets_10shot_error=[0.3, 0.2, 0.4])
+    >>> optimum_against_rank(frame, frame)[["task", "optimum", "rank_correlation"]].round(3).values.tolist()
+    [['pets', 1.0, 1.0]]
+    """
+    options = {"setting": setting, "upstream": upstream, "tolerance": tolerance}
+    optima = head_optima(records, tasks=tasks, **options).iloc[1:].reset_index(drop=True)
+    columns = optima["column"].tolist()
+    check_columns(checkpoints, upstream, *columns)
+    correlations = rank_correlations(checkpoints[columns], checkpoints[[upstream]])[upstream]
+    return optima.assign(rank_correlation=correlations.to_numpy())
+
+
+def compare_coupling(head: ArrayLike, body: ArrayLike, accuracy: ArrayLike) -> pd.DataFrame:
+    """The best weight decay of head and body when both are equal, against the best when each is free.
+
+    Args:
+        head, body: weight decay of the head and of the body of each run, shape (n,).
+        accuracy: fractions, shape (n,).
+
+    Returns:
+        Two rows, `choice` "coupled" and "decoupled": `head`, `body`, `accuracy` of the best run (of equals the first),
+        `num_runs` it was chosen of and `num_tied` with it.
+
+    Raises:
+        ValueError: shapes differ, a decay is negative, or no run has equal decays.
+
+    Source: Zhai et al. 2021 (arXiv 2106.04560), Figure 5.
+
+    >>> table = compare_coupling([0, 0, 1, 1], [0, 1, 0, 1], [0.5, 0.4, 0.6, 0.55])
+    >>> table[["choice", "head", "body", "accuracy"]].values.tolist()
+    [['coupled', 1.0, 1.0, 0.55], ['decoupled', 1.0, 0.0, 0.6]]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    head, body = np.asarray(head, dtype=float), np.asarray(body, dtype=float)
+    accuracy = check_fractions("accuracy", accuracy)
+    if head.ndim != 1 or head.shape != body.shape or head.shape != accuracy.shape:
+        shapes = f"{head.shape}, {body.shape} and {accuracy.shape}"
+        raise ValueError(f"head, body and accuracy must be one-dimensional and equally long, got {shapes}")
+    if not (np.all(head >= 0) and np.all(body >= 0)):
+        raise ValueError("weight decays must be numbers, not negative")
+    coupled = np.flatnonzero(head == body)
+    if coupled.size == 0:
+        raise ValueError(f"none of {head.size} runs has the same weight decay in head and body")
+    rows = []
+    for choice, runs in (("coupled", coupled), ("decoupled", np.arange(head.size))):
+        best = runs[np.argmax(accuracy[runs])]
+        num_tied = int(np.sum(accuracy[runs] == accuracy[best]))
+        row = (choice, float(head[best]), float(body[best]), float(accuracy[best]), runs.size, num_tied)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["choice", "head", "body", "accuracy", "num_runs", "num_tied"])

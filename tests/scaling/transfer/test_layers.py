@@ -1,0 +1,126 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling.transfer import best_layers, overlay_layers
+
+LAYERS = [*(f"block_{k}" for k in range(1, 13)), "pre_logits"]
+
+
+def evals(accuracy, draws=1, noise=0.0, **columns):
+    """Rows of a probe at each of the layers, in no order."""
+    rng = np.random.default_rng(0)
+    layers = LAYERS[: len(accuracy)]
+    frame = pd.DataFrame({"layer": np.repeat(layers, draws), "draw": np.tile(np.arange(draws), len(layers))})
+    frame["error"] = 1 - np.repeat(accuracy, draws) - noise * rng.standard_normal(len(frame))
+    return frame.assign(**({"task": "pets", "num_shots": 10, "num_eval": 1000} | columns)).sample(
+        frac=1, random_state=1
+    )
+
+
+def test_earliest_of_equally_good_layers():
+    row = best_layers(evals([0.2, 0.5, 0.7, 0.7, 0.6])).iloc[0]
+    assert (row["best_layer"], row["position"], row["num_layers"]) == ("block_3", 0.5, 5)
+    assert (row["accuracy"], row["last_accuracy"], row["gain"]) == pytest.approx((0.7, 0.6, 0.1))
+
+
+def test_block_10_comes_after_block_9_and_the_named_layer_last():
+    accuracy = np.linspace(0.1, 0.7, 13)
+    row = best_layers(evals(accuracy)).iloc[0]
+    assert (row["best_layer"], row["position"], row["gain"]) == ("pre_logits", 1.0, 0.0)
+    accuracy[9] = 0.9
+    assert best_layers(evals(accuracy)).iloc[0]["best_layer"] == "block_10"
+
+
+def test_within_a_standard_error_of_the_binomial_of_one_draw():
+    """sqrt(.7 * .3 / 1000) is .0145: .69 is within it, .68 is not."""
+    assert best_layers(evals([0.2, 0.68, 0.69, 0.7]), within_standard_error=True).iloc[0]["best_layer"] == "block_3"
+    assert best_layers(evals([0.2, 0.68, 0.69, 0.7])).iloc[0]["best_layer"] == "block_4"
+    many = evals([0.2, 0.68, 0.69, 0.7], num_eval=100_000)
+    assert best_layers(many, within_standard_error=True).iloc[0]["best_layer"] == "block_4"
+
+
+def test_within_a_standard_error_of_the_mean_of_draws():
+    frame = evals([0.2, 0.6, 0.7], draws=4)
+    frame.loc[frame["layer"] == "block_3", "error"] = [0.1, 0.2, 0.4, 0.5]  # mean accuracy .7, standard error .091
+    assert best_layers(frame, within_standard_error=True).iloc[0]["best_layer"] == "block_3"
+    frame.loc[frame["layer"] == "block_3", "error"] = [0.05, 0.15, 0.45, 0.55]  # .7, .119
+    assert best_layers(frame, within_standard_error=True).iloc[0]["best_layer"] == "block_2"
+
+
+def test_a_row_a_probe_and_the_mean_over_models_where_asked():
+    frame = pd.concat(
+        [
+            evals([0.2, 0.7, 0.6], run_id="a"),
+            evals([0.2, 0.3, 0.6], run_id="b"),
+            evals([0.9, 0.1, 0.1], run_id="a", task="svhn"),
+            evals([0.9, 0.1, 0.1], run_id="b", task="svhn"),
+        ]
+    )
+    each = best_layers(frame).set_index(["run_id", "task"])["best_layer"]
+    assert each.to_dict() == {
+        ("a", "pets"): "block_2", ("b", "pets"): "block_3", ("a", "svhn"): "block_1", ("b", "svhn"): "block_1",
+    }  # fmt: skip
+    mean = best_layers(frame, by=["task"]).set_index("task")
+    assert mean["best_layer"].to_dict() == {"pets": "block_3", "svhn": "block_1"}  # (.6 + .6) / 2 over (.7 + .3) / 2
+    assert mean.loc["svhn", "gain"] == pytest.approx(0.8)
+
+
+def test_layers_may_be_put_in_order_by_hand():
+    frame = evals([0.2, 0.7, 0.7]).replace({"layer": {"block_1": "stem", "block_2": "early", "block_3": "late"}})
+    with pytest.raises(ValueError, match="have no order by number: give layers="):
+        best_layers(frame)
+    assert best_layers(frame, layers=["stem", "late", "early"]).iloc[0]["best_layer"] == "late"
+    with pytest.raises(ValueError, match="'early' is missing"):
+        best_layers(frame, layers=["stem", "late"])
+
+
+def test_bad_tables():
+    with pytest.raises(ValueError, match="must have rows, each with a layer"):
+        best_layers(evals([0.5, 0.6]).assign(layer=[None, "block_1"]))
+    with pytest.raises(ValueError, match="must have rows"):
+        best_layers(evals([0.5, 0.6]).iloc[:0])
+    with pytest.raises(ValueError, match="two layers or more"):
+        best_layers(evals([0.5]))
+    with pytest.raises(ValueError, match="percent"):
+        best_layers(evals([0.5, 0.6]).assign(error=50.0))
+    with pytest.raises(ValueError, match="column 'num_eval' is missing"):
+        best_layers(evals([0.5, 0.6]).drop(columns="num_eval"), within_standard_error=True)
+    uneven = pd.concat([evals([0.5, 0.6]), evals([0.5])])
+    with pytest.raises(ValueError, match=r"equally many rows; not so for .*pets"):
+        best_layers(uneven)
+
+
+# Overlay ------------------------------------------------------------------------------------------------------
+
+
+def test_layers_on_the_models_hull_leave_no_gap():
+    upstream = np.linspace(0.1, 0.6, 13)
+    downstream = 0.8 - 2 * (0.7 - upstream) ** 2
+    overlay = overlay_layers(downstream, upstream, downstream)
+    np.testing.assert_allclose(overlay.gaps, 0, atol=1e-12)
+    below = overlay_layers(downstream - 0.05, upstream, downstream)
+    np.testing.assert_allclose(below.gaps, -0.05, atol=1e-12)
+    assert below.mean_gap == pytest.approx(0.05)
+
+
+def test_only_the_hull_of_the_models_counts_and_not_the_scale_of_upstream_accuracy():
+    rng = np.random.default_rng(0)
+    upstream = np.linspace(0.1, 0.6, 30)
+    downstream = 0.8 - 2 * (0.7 - upstream) ** 2
+    layers = np.linspace(0.1, 0.7, 12)
+    cloud_x, cloud_y = np.append(upstream, upstream[1:-1]), np.append(downstream, downstream[1:-1] * rng.random(28))
+    one, other = overlay_layers(layers, upstream, downstream), overlay_layers(layers, cloud_x * 0.5 + 0.2, cloud_y)
+    np.testing.assert_allclose(one.gaps, other.gaps, atol=1e-12)
+
+
+def test_models_beyond_the_best_do_not_lower_the_curve():
+    overlay = overlay_layers([0.2, 0.7, 0.7], [0.1, 0.35, 0.6], [0.2, 0.7, 0.3])
+    np.testing.assert_allclose(overlay.hull, [0.2, 0.7, 0.7])
+
+
+def test_bad_overlays():
+    with pytest.raises(ValueError, match="two layers or more"):
+        overlay_layers([0.5], [0.1, 0.2], [0.1, 0.2])
+    with pytest.raises(ValueError, match="must differ in upstream accuracy"):
+        overlay_layers([0.5, 0.6], [0.2, 0.2], [0.1, 0.2])

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+
+from scaling import FitError, fit_law
+from scaling.transfer import sufficient_predictor
+
+
+def runs(n=40, noise=0.01, of_size=0.0, seed=0):
+    """Controlled runs: larger models are better upstream, and worth `of_size` more a decade downstream."""
+    rng = np.random.default_rng(seed)
+    upstream = rng.uniform(0.1, 0.6, n)
+    size = 10 ** (6 + 4 * upstream + 0.3 * rng.standard_normal(n))
+    steps = 10 ** rng.uniform(3, 5, n)
+    downstream = 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1) + of_size * np.log10(size / 1e7)
+    return upstream, downstream + noise * rng.standard_normal(n), {"size": size, "steps": steps}
+
+
+def test_both_readings_of_the_root_squared_error():
+    upstream, downstream, factors = runs()
+    result = sufficient_predictor(upstream, downstream, factors)
+    predicted = 1 - fit_law("transfer", 1 - upstream, 1 - downstream, objective="least_squares").predict(1 - upstream)
+    assert result.root_squared_error == pytest.approx(np.sqrt(np.sum((downstream - predicted) ** 2)))
+    standardised = (downstream - predicted) / downstream.std()
+    assert result.relative_std == pytest.approx(np.sqrt(np.mean(standardised**2)))
+    np.testing.assert_allclose(result.residuals, downstream - predicted, atol=1e-9)
+
+
+def test_the_relative_error_does_not_grow_with_the_runs_and_the_other_does():
+    """As the header of Abnar's Table 2 has it, 25 times the runs give five times the error."""
+    few, many = (sufficient_predictor(*runs(n)) for n in (40, 1000))
+    assert many.root_squared_error / few.root_squared_error == pytest.approx(5, rel=0.2)  # a standard deviation of 40
+    assert many.relative_std == pytest.approx(few.relative_std, rel=0.3)
+
+
+def test_abnar_table_2(published):
+    """Mean .1694; the least smallnorb, the most retinopathy (arXiv 2110.02095, Table 2): below 1, the baseline."""
+    errors = published("abnar2021_table2_rse.csv").set_index("ds")["root_sq_err"]
+    assert errors.mean() == pytest.approx(0.1694, abs=5e-5)
+    assert (errors.min(), errors.max()) == pytest.approx((0.0495, 0.4464), abs=5e-5)
+    assert errors.idxmin().startswith("smallnorb")
+    assert "retinopathy" in errors.idxmax()
+    assert errors.max() < 1
+
+
+def test_a_factor_that_matters_is_found_at_its_size_and_one_that_does_not_is_not():
+    table = sufficient_predictor(*runs(200, of_size=0.02)).table.set_index("factor")
+    size, steps = table.loc["size"], table.loc["steps"]
+    assert size["low"] < 0.02 < size["high"]
+    assert size["p_value"] < 1e-6
+    assert steps["low"] < 0 < steps["high"]
+
+
+def test_it_is_a_regression_with_the_factor_beside_the_laws_own_columns():
+    upstream, downstream, factors = runs()
+    result = sufficient_predictor(upstream, downstream, factors)
+    fit, decades = result.fit, np.log10(factors["size"])
+    e = 1 - upstream
+    columns = np.column_stack(
+        [e ** fit.params["alpha"], e ** fit.params["alpha"] * np.log(e), np.ones_like(e), decades]
+    )
+    inverse = np.linalg.pinv(columns)
+    solution, hat = inverse @ result.residuals, columns @ inverse
+    left = (result.residuals - columns @ solution) / (1 - np.diag(hat))  # HC3 by its formula
+    error = np.sqrt((inverse @ np.diag(left**2) @ inverse.T)[3, 3])
+    row = result.table.iloc[0]
+    assert row["slope"] == pytest.approx(solution[3], rel=1e-6)
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(2.0281 * error, rel=1e-4)  # Student's .975 of 36
+
+
+def test_units_of_a_factor_do_not_matter():
+    upstream, downstream, factors = runs()
+    one = sufficient_predictor(upstream, downstream, factors).table
+    other = sufficient_predictor(upstream, downstream, {k: v * 1e3 for k, v in factors.items()}).table
+    np.testing.assert_allclose(one.iloc[:, 1:].astype(float), other.iloc[:, 1:].astype(float), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_an_exact_law_leaves_nothing_to_explain():
+    upstream, downstream, factors = runs(noise=0.0)
+    result = sufficient_predictor(upstream, downstream, factors)
+    assert result.relative_std == 0
+    assert result.table[["slope", "low", "high"]].abs().max().max() == 0
+    assert (result.table["p_value"] == 1).all()
+
+
+def test_a_factor_that_upstream_accuracy_determines_has_no_answer():
+    upstream, downstream, _ = runs()
+    fit = sufficient_predictor(upstream, downstream, {"steps": np.arange(1, 41)}).fit
+    within = 10 ** ((1 - upstream) ** fit.params["alpha"])
+    with pytest.raises(FitError, match="upstream accuracy determines the factor 'size'"):
+        sufficient_predictor(upstream, downstream, {"size": within})
+    noisy = within * 10 ** (1e-3 * np.random.default_rng(0).standard_normal(40))
+    table = sufficient_predictor(upstream, downstream, {"size": noisy}).table
+    assert table["unexplained"][0] < 1e-3
+    assert table["high"][0] - table["low"][0] > 1
+
+
+def test_bad_input():
+    upstream, downstream, factors = runs(10)
+    with pytest.raises(ValueError, match="factor 'size' is constant at 5"):
+        sufficient_predictor(upstream, downstream, {"size": np.full(10, 5)})
+    with pytest.raises(ValueError, match="factor 'size' must be positive"):
+        sufficient_predictor(upstream, downstream, {"size": -factors["size"]})
+    with pytest.raises(ValueError, match=r"one value a run, shape \(10,\), got \(5,\)"):
+        sufficient_predictor(upstream, downstream, {"size": factors["size"][:5]})
+    with pytest.raises(ValueError, match="name one factor or more"):
+        sufficient_predictor(upstream, downstream, {})
+    with pytest.raises(ValueError, match="percent"):
+        sufficient_predictor(upstream * 100, downstream, factors)
+    with pytest.raises(FitError, match="too few"):
+        sufficient_predictor(upstream[:4], downstream[:4], {"size": factors["size"][:4]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("errors", ["equal", "falling", "by_factor"])
+@pytest.mark.parametrize("n", [12, 60])
+def test_p_values_of_a_factor_without_effect(n, errors):
+    """Share below .05 in 1000 simulations, standard error .007; the factor goes with upstream accuracy.
+
+    HC3 is cautious with few points; that of equal errors would be .16 where they are larger at the factor's ends.
+    """
+    p_values = []
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        upstream, own = rng.uniform(0.1, 0.6, n), 0.3 * rng.standard_normal(n)
+        size = {"falling": 3 * (1 - upstream) ** 3, "by_factor": np.exp(2 * np.abs(own))}.get(errors, 1.0)
+        downstream = 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1 + 0.01 * size * rng.standard_normal(n))
+        result = sufficient_predictor(upstream, np.clip(downstream, 0, 1), {"size": 10 ** (4 * upstream + own)})
+        p_values.append(result.table["p_value"][0])
+    size = np.mean(np.array(p_values) < 0.05)
+    print(f"size {n} {errors}: {size:.3f}")
+    assert 0.005 <= size <= 0.085

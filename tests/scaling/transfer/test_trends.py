@@ -1,0 +1,174 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling.transfer import fit_tasks, fit_transfer, param_trends, sign_exceptions, sign_shares
+
+
+@pytest.fixture
+def table1(published):
+    """Abnar et al. 2021 (arXiv 2110.02095), Table 1, under the names of `param_trends`."""
+    names = {"ds": "task", "us": "upstream", "corr_with_shots": "correlation"}
+    return published("abnar2021_table1_param_shot_corr.csv").rename(columns=names).replace({"param": {"e_IR": "e_ir"}})
+
+
+def records(seed=0, n=60):
+    """Models of two upstream sets, all on the hull laws of two tasks; with more shots k and e_IR fall, alpha rises."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"upstream_dataset": np.repeat(["jft", "i21k"], n), "upstream_error": rng.uniform(0.4, 0.9, 2 * n)}
+    )
+    for task, base in (("pets", 0.1), ("cars", 0.2)):
+        for shots in (1, 5, 10, 25):
+            k, alpha, e_ir = law(base, shots)
+            frame[f"{task}_{shots}shot_error"] = k * frame["upstream_error"] ** alpha + e_ir
+    return frame
+
+
+def law(base, shots):
+    return 0.6 - 0.004 * shots, 1.5 + 0.02 * shots, base - 0.003 * shots
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """Pareto points and the case bootstrap: of exact laws the quickest."""
+    return fit_tasks(records(), selection="pareto", intervals="case_bootstrap", num_draws=20)
+
+
+# Table 1 ------------------------------------------------------------------------------------------------------
+
+
+def test_means_and_medians_of_abnar_table_1(table1):
+    """Recomputed from its 48 rows, to the two digits in which they are stated."""
+    shares = sign_shares(table1).set_index(["upstream", "param"])
+    means = {"JFT": [-0.31, 0.18, -0.60], "ImageNet21K": [-0.68, 0.62, -0.40]}
+    medians = {"JFT": [-0.58, 0.36, -0.78], "ImageNet21K": [-0.89, 0.76, -0.59]}
+    for upstream in means:
+        rows = shares.loc[upstream].loc[["k", "alpha", "e_ir"]]
+        np.testing.assert_allclose(rows["mean"], means[upstream], atol=0.0051)  # half a unit of the last digit
+        np.testing.assert_allclose(rows["median"], medians[upstream], atol=0.0051)
+    assert (shares["num_tasks"] == 8).all()
+
+
+def test_the_small_table_of_the_main_text_is_not_the_mean_of_table_1(table1):
+    """JFT -.65 .60 -.88 and ImageNet-21k -.81 .75 -.79 are printed: neither means nor medians."""
+    shares = sign_shares(table1).set_index(["upstream", "param"])
+    printed = {"JFT": [-0.65, 0.60, -0.88], "ImageNet21K": [-0.81, 0.75, -0.79]}
+    for upstream, values in printed.items():
+        rows = shares.loc[upstream].loc[["k", "alpha", "e_ir"]]
+        assert np.abs(rows["mean"] - values).max() > 0.3
+        assert np.abs(rows["median"] - values).max() > 0.1
+
+
+def test_ten_entries_of_table_1_contradict_the_sentence_about_signs(table1):
+    found = sign_exceptions(table1)
+    rows = {(row.task, row.upstream, row.param): round(row.correlation, 3) for row in found.itertuples()}
+    assert rows == {
+        ("cars", "ImageNet21K", "k"): 0.720, ("dtd", "JFT", "k"): 0.392, ("imagenet", "JFT", "k"): 0.619,
+        ("pets", "JFT", "k"): 0.398, ("caltech", "ImageNet21K", "alpha"): -0.582, ("cars", "JFT", "alpha"): -0.034,
+        ("dtd", "JFT", "alpha"): -0.751, ("imagenet", "JFT", "alpha"): -0.867, ("pets", "ImageNet21K", "e_ir"): 0.937,
+        ("uc_merced", "JFT", "e_ir"): 0.020,
+    }  # fmt: skip
+    assert sign_shares(table1)["num_contradicting"].sum() == 10
+    assert len(table1) == 48
+
+
+# Fits ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_a_fit_with_the_parameters_of_its_law(fits):
+    table = fits
+    assert len(table) == 16
+    assert table["failure"].isna().all()
+    assert (table["num_models"] == 60).all()
+    for row in table.itertuples():
+        base = {"pets": 0.1, "cars": 0.2}[row.task]
+        # The points are exact: what is left is the solver's end.
+        assert (row.k, row.alpha, row.e_ir) == pytest.approx(law(base, row.num_shots), rel=1e-4)
+
+
+def test_it_is_fit_transfer_with_its_intervals():
+    frame = records()
+    rng = np.random.default_rng(3)
+    frame["pets_5shot_error"] = np.minimum(frame["pets_5shot_error"] * np.exp(rng.exponential(0.1, len(frame))), 1)
+    table = fit_tasks(frame, group=None, tasks=["pets_5shot_error"], selection="pareto", num_draws=100, level=0.9)
+    fit = fit_transfer(1 - frame["upstream_error"], 1 - frame["pets_5shot_error"], selection="pareto", num_draws=100)
+    assert table["upstream"].tolist() == ["all"]
+    for name, value in fit.params.items():
+        assert table[name][0] == value
+        assert (table[f"{name}_low"][0], table[f"{name}_high"][0]) == fit.interval(name, 0.9)
+
+
+def test_models_without_the_task_are_left_out_and_a_failure_says_why():
+    frame = records()
+    frame.loc[frame.index[:20], "pets_5shot_error"] = np.nan
+    frame.loc[(frame["upstream_dataset"] == "i21k") & (frame["upstream_error"] < 2), "cars_1shot_error"] = 0.5
+    options = {"selection": "pareto", "intervals": "case_bootstrap", "num_draws": 20}
+    table = fit_tasks(frame, **options).set_index(["task", "upstream", "num_shots"])
+    assert table.loc[("pets", "jft", 5), "num_models"] == 40
+    failed = table.loc[("cars", "i21k", 1)]
+    assert np.isnan(failed["e_ir"])
+    assert failed["failure"]
+    assert table["failure"].notna().sum() == 1
+    assert param_trends(table.reset_index())["num_settings"].value_counts().to_dict() == {4: 9, 3: 3}
+
+
+def test_bad_records():
+    with pytest.raises(ValueError, match="column 'upstream_dataset' is missing"):
+        fit_tasks(records().drop(columns="upstream_dataset"))
+    with pytest.raises(ValueError, match="column 'upstream_dataset' must not be null"):
+        fit_tasks(records().assign(upstream_dataset=None))
+    with pytest.raises(ValueError, match="no column is named <task>_<k>shot_error"):
+        fit_tasks(records()[["upstream_dataset", "upstream_error"]])
+    frame = records().assign(pets_1shot_error=30.0)
+    with pytest.raises(ValueError, match=r"column 'pets_1shot_error' must lie in .*percent"):
+        fit_tasks(frame)
+
+
+# Correlations -------------------------------------------------------------------------------------------------
+
+
+def test_laws_that_are_linear_in_shots_correlate_fully(fits):
+    trends = param_trends(fits)
+    signs = trends["param"].map({"k": -1.0, "alpha": 1.0, "e_ir": -1.0})
+    np.testing.assert_allclose(trends["correlation"], signs, atol=1e-6)  # as above, the solver's end
+    assert sign_exceptions(trends).empty
+    shares = sign_shares(trends)
+    assert (shares["num_tasks"] == 2).all()
+    np.testing.assert_array_equal(shares["share_positive"], shares["param"].map({"k": 0.0, "alpha": 1.0, "e_ir": 0.0}))
+
+
+def test_correlation_and_p_value_are_scipys():
+    from scipy.stats import pearsonr
+
+    shots, values = [1, 5, 10, 20, 25], [0.5, 0.3, 0.35, 0.1, 0.2]
+    table = pd.DataFrame({"task": "pets", "upstream": "jft", "num_shots": shots, "k": values})
+    row = param_trends(table, params=["k"]).iloc[0]
+    expected = pearsonr(shots, values)
+    assert (row["correlation"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    row = param_trends(table, params=["k"], log_shots=True).iloc[0]
+    assert row["correlation"] == pytest.approx(pearsonr(np.log(shots), values).statistic)
+
+
+def test_what_has_no_correlation_says_why_and_is_counted_apart():
+    table = pd.DataFrame({"task": ["a"] * 4 + ["b"] * 2, "upstream": "jft", "num_shots": [1, 5, 10, 20, 1, 5]})
+    trends = param_trends(table.assign(e_ir=[0.0, 1e-15, 0.0, 3e-14, 0.2, 0.1]), params=["e_ir"])
+    assert trends["correlation"].isna().all()
+    assert trends["reason"].tolist() == ["constant at 0", "2 numbers of shots"]
+    shares = sign_shares(trends).iloc[0]
+    assert (shares["num_tasks"], shares["num_undefined"], shares["num_contradicting"]) == (0, 2, 0)
+
+
+def test_bad_tables():
+    table = pd.DataFrame({"task": "a", "upstream": "jft", "num_shots": [1, 1, 5], "k": [0.1, 0.2, 0.3]})
+    with pytest.raises(ValueError, match="has a number of shots twice"):
+        param_trends(table, params=["k"])
+    with pytest.raises(ValueError, match="num_shots must be positive"):
+        param_trends(table.assign(num_shots=[0, 1, 5]), params=["k"])
+    trends = pd.DataFrame({"task": ["a"], "upstream": ["jft"], "param": ["e_IR"], "correlation": [0.5]})
+    with pytest.raises(ValueError, match="expected must have the sign of each parameter; 'e_IR'"):
+        sign_shares(trends)
+    with pytest.raises(ValueError, match="an expected sign is -1 or 1, got 0"):
+        sign_shares(trends, expected={"e_IR": 0})
+    with pytest.raises(ValueError, match=r"a correlation lies in \[-1, 1\]; row 0"):
+        sign_exceptions(trends.assign(correlation=50.0), expected={"e_IR": -1})
