@@ -40,11 +40,11 @@ class Runs:
     def take(self, rows: np.ndarray) -> Runs:
         return Runs(*(getattr(self, name)[rows] for name in ("log_c", "log_n", "log_d", "y", "run", "group")))
 
-    def finals(self) -> Runs:
-        """The last row of each run: the one with the most compute."""
+    def last_rows(self) -> np.ndarray:
+        """Index of the last row of each run: the one with the most compute."""
         order = np.lexsort((self.log_c, self.run))
         is_last = np.append(np.diff(self.run[order]) > 0, True)
-        return self.take(np.sort(order[is_last]))
+        return np.sort(order[is_last])
 
 
 def read_runs(

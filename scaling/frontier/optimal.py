@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
 from ..fit import check_positive
+from ..inputs import warn_unfinished
 from ..prediction import check_level, warn_beyond
 from .allocation import AllocationFit, Runs, read_runs
 from .envelope import fit_envelope
@@ -188,7 +189,8 @@ def optimal_allocation(
         FitError: no approach could be had, with each reason.
 
     Warns:
-        FitWarning: `refused_budget`, `uneven_compute`, `failed_draws`, and those of `fit_law`.
+        FitWarning: `unfinished_runs` where the last rows of some runs are of no finished schedule, `refused_budget`,
+            `uneven_compute`, `failed_draws`, and those of `fit_law`.
 
     Source: Hoffmann et al. 2022 (arXiv 2203.15556), section 3; their Table 2 is `HOFFMANN_2022_EXPONENTS`; G: Eq. 4.
 
@@ -209,7 +211,9 @@ def optimal_allocation(
         runs, y=y, num_params=num_params, images_seen=images_seen, compute=compute, run=run, groups=groups,
         flops_per_param_image=flops_per_param_image,
     )  # fmt: skip
-    rng, finals = np.random.default_rng(0 if rng is None else rng), rows.finals()
+    last = rows.last_rows()
+    warn_unfinished(runs.iloc[last])
+    rng, finals = np.random.default_rng(0 if rng is None else rng), rows.take(last)
     ways: dict[str, Callable[[], AllocationFit]] = {
         "envelope": lambda: fit_envelope(rows, smoothing, tolerance, num_draws, rng),
         "isoflop": lambda: fit_isoflop(finals, budgets, tolerance, num_draws, rng),

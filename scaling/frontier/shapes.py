@@ -14,7 +14,7 @@ from ..bootstrap import BootstrapFit, bootstrap_fit
 from ..errors import FitError, FitWarning
 from ..fit import check_positive
 from ..fitting import quiet_fit
-from ..inputs import check_fractions, column_of
+from ..inputs import check_fractions, column_of, warn_unfinished
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 
@@ -147,7 +147,7 @@ def fit_shapes(
         FitError: no dimension has an optimum, with each reason.
 
     Warns:
-        FitWarning: those of `fit_law`.
+        FitWarning: `unfinished_runs`; those of `fit_law`.
 
     Source: Alabdulmohsin et al. 2023 (arXiv 2305.13035), sections 3 and 4: width .22, depth .45, MLP .6.
 
@@ -161,6 +161,7 @@ def fit_shapes(
     """
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
+    warn_unfinished(runs)
     t = check_positive(f"column {compute!r}", column_of(runs, compute))
     values = column_of(runs, y)
     check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)

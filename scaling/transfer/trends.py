@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError, FitWarning
-from ..inputs import check_columns, check_fractions, column_of
+from ..inputs import check_columns, check_fractions, column_of, warn_unfinished
 from ..prediction import check_level
 from .fit import fit_transfer
 from .task_columns import find_tasks
@@ -53,6 +53,9 @@ def fit_tasks(
     Raises:
         ValueError: a missing column, or a value that is no fraction.
 
+    Warns:
+        FitWarning: `unfinished_runs` where rows from inside a run are among those of finished ones.
+
     Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 4, 16, 17.
 
     >>> import pandas as pd
@@ -64,6 +67,7 @@ def fit_tasks(
     import pandas as pd  # here, because it is most of the time of the import
 
     check_level(level)
+    warn_unfinished(records)
     check_columns(records, upstream, *([] if group is None else [group]))
     if group is not None and records[group].isna().any():
         raise ValueError(

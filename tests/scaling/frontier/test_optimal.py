@@ -227,3 +227,16 @@ def test_the_parametric_optimum_is_that_of_the_published_constants():
     assert law["beta"] == pytest.approx(BETA, rel=1e-6)
     sizes = result.predict(BUDGETS)["num_params"]
     assert sizes.to_numpy() == pytest.approx(compute_optimal_params(law, BUDGETS), rel=1e-9)
+
+
+def test_runs_whose_schedule_had_not_ended_are_flagged_among_finished_ones():
+    runs = isoflop_runs().assign(cooled_down=True)
+    runs.loc[3, "cooled_down"] = False
+    with pytest.warns(FitWarning, match="1 of 81 rows are from inside a run"):
+        optimal_allocation(runs, approaches=["isoflop"], **LOSS)
+
+
+def test_rows_inside_a_training_curve_that_came_to_its_end_are_no_fault():
+    curves = curve_runs(8)
+    is_last = ~curves.duplicated("run_id", keep="last")
+    optimal_allocation(curves.assign(cooled_down=is_last), approaches=["envelope"], **LOSS)
