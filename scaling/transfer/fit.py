@@ -190,7 +190,8 @@ def fit_transfer(
             `tolerance` below it ("near"), or the hull "sampled" at 100 equally spaced upstream accuracies.
         tolerance: in downstream accuracy.
         upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there.
-        window: upstream accuracies (from, to] of the models used; the paper fits (0, 0.45].
+        window: upstream accuracies (from, to] of the points fitted; the paper fits (0, 0.45]. Models left of it still
+            support the hull or frontier (and its simulated worlds), of which the part left of it is then cut off.
         objective: as in `fit_law`; residuals in accuracy by default, so that a perfect task is allowed. A stochastic
             frontier has its own, the likelihood, and needs downstream accuracies below 1.
         intervals, noise_std, num_draws, groups, rng: as in `fit_frontier`; the noise is that of log e_DS.
@@ -218,19 +219,21 @@ def fit_transfer(
     check_selection(selection, "stochastic")
     check_window(window)
     ends = check_anchors(anchors, chance, window)
-    how = TransferSelection("all" if selection == "stochastic" else selection, hull_points, tolerance, *ends)
+    choice = "all" if selection == "stochastic" else selection
+    how = TransferSelection(choice, hull_points, tolerance, *ends, start=float(window[0]))
     check_options(selection, intervals, groups, noise_std, num_draws)
     _check_models(upstream, downstream, groups)
-    inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
-    if inside.size == 0:
+    inside = (upstream > window[0]) & (upstream <= window[1])
+    if not inside.any():
         raise FitError(f"no model has an upstream accuracy in the window {window}")
     bayes = float(upstream_bayes_error)
     if selection == "stochastic":
         options = {"noise_std": noise_std, "num_draws": num_draws, "rng": rng}
-        result = _stochastic(upstream, downstream, inside, bayes, **options)
+        result = _stochastic(upstream, downstream, np.flatnonzero(inside), bayes, **options)
     else:
         options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
-        result = _on_selection(upstream, downstream, inside, bayes, how, objective, **options)
+        rows = np.flatnonzero(inside if selection == "all" else upstream <= window[1])
+        result = _on_selection(upstream, downstream, rows, bayes, how, objective, **options)
     for warning in result._own_warnings():
         warnings.warn(warning, stacklevel=2)
     return result
@@ -276,17 +279,17 @@ def _stochastic(
 
 
 def _on_selection(
-    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: TransferSelection,
+    upstream: np.ndarray, downstream: np.ndarray, rows: np.ndarray, bayes: float, how: TransferSelection,
     objective: str, *, groups: ArrayLike | None, **options: Any,
 ) -> TransferFit:  # fmt: skip
-    us, error = upstream[inside], 1 - downstream[inside]
+    us, error = upstream[rows], 1 - downstream[rows]
     fit, selected, anchor_points = fit_to_selection(us, error, how, objective)
-    groups = None if groups is None else np.asarray(groups)[inside]
+    groups = None if groups is None else np.asarray(groups)[rows]
     draws, kind = _draw(how, us, error, fit, groups=groups, **options)
     best = us[selected[np.argmin(error[selected])]]
-    right = int(np.sum(us > best) - np.sum(us[selected] > best))
+    right = int(np.count_nonzero(us > best)) - int(np.count_nonzero(us[selected] > best))
     return TransferFit(
-        upstream, downstream, inside[selected], how.selection, fit, draws, right, bayes, kind,
+        upstream, downstream, rows[selected], how.selection, fit, draws, right, bayes, kind,
         anchors=how.anchors, anchor_points=anchor_points,
     )  # fmt: skip
 

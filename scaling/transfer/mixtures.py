@@ -49,9 +49,7 @@ class Mixture:
         return self.summary()
 
 
-def mix_classifiers(
-    points: ArrayLike, upstream_accuracy: float, downstream_accuracy: float | None = None
-) -> Mixture:
+def mix_classifiers(points: ArrayLike, upstream_accuracy: float, downstream_accuracy: float | None = None) -> Mixture:
     """The randomised classifier that attains a point of the convex hull of classifiers.
 
     With probability p_j classifier j answers, upstream and downstream: the accuracies are sum_j p_j (a_US_j, a_DS_j).

@@ -25,6 +25,8 @@ class TransferSelection:
         selection, hull_points, tolerance: as in `fit_transfer`.
         anchors: those of `ANCHORS` that the hull has.
         chance: upstream and downstream accuracy of a guess, where it is an anchor.
+        start: upstream accuracy up to which the points are left out, once selected: the leftmost model is a vertex of
+            the hull however poor it is, and bends the hull's first edges.
     """
 
     selection: str
@@ -32,6 +34,7 @@ class TransferSelection:
     tolerance: float = 0.0
     anchors: tuple[str, ...] = ()
     chance: tuple[float, float] | None = None
+    start: float = 0.0
 
     def __post_init__(self) -> None:
         check_selection(self.selection)
@@ -51,6 +54,25 @@ class TransferSelection:
             error: downstream errors, shape (n,), or (num_draws, n) where each draw has its own.
             counts: how often each model was drawn, shape (num_draws, n).
         """
+        us, error, weights = self._selected(us, error, counts)
+        is_kept = us > self.start
+        if self.chance is not None:
+            is_kept |= us == self.chance[0]  # a guess may stand at the start itself, such as 0
+        return us, error, weights * is_kept
+
+    def law_points(
+        self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `points`, or the hull through them where it is sampled."""
+        if self.hull_points != "sampled":
+            return self.points(us, error, counts)
+        us, error, vertices = self._selected(us, error, counts)
+        grid = np.linspace(max(us.min(), self.start), us.max(), _NUM_SAMPLES)
+        return grid, *_sampled_hulls(grid, us, error, vertices)
+
+    def _selected(
+        self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         near = self.tolerance if self.hull_points == "near" else 0.0
         if self.chance is not None:  # a model that every draw has
             us, error = np.append(us, self.chance[0]), _append(error, 1 - self.chance[1])
@@ -59,16 +81,6 @@ class TransferSelection:
         if "flat_right" in self.anchors:
             return _extend(us, error, counts > 0, weights, near)
         return us, error, weights
-
-    def law_points(
-        self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `points`, or the hull through them where it is sampled."""
-        us, error, weights = self.points(us, error, counts)
-        if self.hull_points != "sampled":
-            return us, error, weights
-        grid = np.linspace(us.min(), us.max(), _NUM_SAMPLES)
-        return grid, *_sampled_hulls(grid, us, error, weights)
 
 
 def check_anchors(
@@ -127,7 +139,7 @@ def _sampled_hulls(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each draw's hull at the grid, and 1 where the grid lies between its ends; both (num_draws, m).
 
-    A hull of two vertices is a straight line, which no bend of the law can be read from: its weights are 0.
+    Two vertices there are a straight line, which no bend of the law can be read from: its weights are 0.
     """
     heights = np.empty((len(vertices), grid.size))
     inside = np.zeros(heights.shape, dtype=np.int64)
@@ -136,5 +148,6 @@ def _sampled_hulls(
     for row, is_vertex in enumerate(vertices[:, order] > 0):
         hull = order[is_vertex]
         heights[row] = np.interp(grid, us[hull], errors[row, hull])
-        inside[row] = (hull.size > 2) & (grid >= us[hull[0]]) & (grid <= us[hull[-1]])
+        has_bend = np.count_nonzero(us[hull] > max(us[hull[0]], grid[0])) > 1
+        inside[row] = has_bend & (grid >= us[hull[0]]) & (grid <= us[hull[-1]])
     return heights, inside
