@@ -16,7 +16,6 @@ from ..fit import Fit
 from ..fitting import fit_law
 from ..inputs import check_fractions
 from ..prediction import Prediction
-from ..selection import check_selection
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from ..worlds import check_options, find_world, solve_worlds
 from .selection import TransferSelection, check_anchors, check_window
@@ -172,7 +171,12 @@ def fit_transfer(
     `selection="stochastic"` is the one to predict with: the law is the lower edge of all models in error, see
     `fit_frontier`. The published convention is the upper hull: any point of it is attained by picking between two
     models at random for each input (Lemma 2.1, `mix_classifiers`); models right of the best downstream accuracy are
-    dropped and counted; without anchors it runs from the leftmost model to the best one.
+    dropped and counted; without anchors it runs from the leftmost model to the best one. The leftmost model is on the
+    hull however poor it is, and the edges from it to the law bend the fit: begin the `window` a little right of it.
+
+    The saturation value 1 - e_IR (Definition 2.2) is that of the models at hand as they are trained and transferred:
+    e_IR is not the Bayes error of the downstream task, since for the same task it changes with the number of shots and
+    with the upstream data (Figure 4, Table 1 of the paper).
 
     What nominal 95 % intervals cover of the downstream error at upstream accuracy .8, in simulated models between .1
     and .6: the posterior of a stochastic frontier .93 to .995 (mean .96); "simulated_world" on hull or Pareto points
@@ -189,7 +193,7 @@ def fit_transfer(
         hull_points: what of the hull is fitted (the paper does not say): its "vertices", the models at most
             `tolerance` below it ("near"), or the hull "sampled" at 100 equally spaced upstream accuracies.
         tolerance: in downstream accuracy.
-        upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there.
+        upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there (footnote 6).
         window: upstream accuracies (from, to] of the points fitted; the paper fits (0, 0.45]. Models left of it still
             support the hull or frontier (and its simulated worlds), of which the part left of it is then cut off.
         objective: as in `fit_law`; residuals in accuracy by default, so that a perfect task is allowed. A stochastic
@@ -215,18 +219,16 @@ def fit_transfer(
     rng = np.random.default_rng(0 if rng is None else rng)
     upstream = check_fractions("upstream_accuracy", upstream_accuracy)
     downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    check_fractions("upstream_bayes_error", upstream_bayes_error)
-    check_selection(selection, "stochastic")
     check_window(window)
-    ends = check_anchors(anchors, chance, window)
-    choice = "all" if selection == "stochastic" else selection
-    how = TransferSelection(choice, hull_points, tolerance, *ends, start=float(window[0]))
+    how = TransferSelection(
+        selection, hull_points, tolerance, *check_anchors(anchors, chance, window), start=float(window[0])
+    )
     check_options(selection, intervals, groups, noise_std, num_draws)
     _check_models(upstream, downstream, groups)
+    bayes = _check_bayes_error(upstream_bayes_error, upstream)
     inside = (upstream > window[0]) & (upstream <= window[1])
     if not inside.any():
         raise FitError(f"no model has an upstream accuracy in the window {window}")
-    bayes = float(upstream_bayes_error)
     if selection == "stochastic":
         options = {"noise_std": noise_std, "num_draws": num_draws, "rng": rng}
         result = _stochastic(upstream, downstream, np.flatnonzero(inside), bayes, **options)
@@ -329,3 +331,11 @@ def _check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLik
         raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")
     if groups is not None and np.shape(groups) != upstream.shape:
         raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
+
+
+def _check_bayes_error(bayes: float, upstream: np.ndarray) -> float:
+    bayes = float(check_fractions("upstream_bayes_error", bayes))
+    least = float(1 - upstream.max(initial=0.0))
+    if bayes > least:
+        raise ValueError(f"upstream_bayes_error must not be above the least upstream error, {least:g}, got {bayes:g}")
+    return bayes

@@ -22,7 +22,7 @@ class TransferSelection:
     """The same rule for all models, for each bootstrap draw and for each simulated world.
 
     Attributes:
-        selection, hull_points, tolerance: as in `fit_transfer`.
+        selection, hull_points, tolerance: as in `fit_transfer`; "stochastic" selects no points.
         anchors: those of `ANCHORS` that the hull has.
         chance: upstream and downstream accuracy of a guess, where it is an anchor.
         start: upstream accuracy up to which the points are left out, once selected: the leftmost model is a vertex of
@@ -37,7 +37,7 @@ class TransferSelection:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        check_selection(self.selection)
+        check_selection(self.selection, "stochastic")
         if self.hull_points not in HULL_POINTS:
             raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {self.hull_points!r}")
         for name, value, usual in (("hull_points", self.hull_points, "vertices"), ("anchors", self.anchors, ())):

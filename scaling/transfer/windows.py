@@ -108,7 +108,7 @@ def compare_windows(
         fits: what the law is fitted to: "vertices", "sampled" or "near" (of the convex hull), "pareto", "all",
             "stochastic" (the edge of all models).
         level: of the intervals.
-        options: of `fit_transfer`, such as anchors, tolerance, num_draws; those of a hull go to the fits of hulls.
+        options: of `fit_transfer`, such as anchors, tolerance, num_draws; each goes to the fits that it is for.
 
     Returns:
         In its `table`, a row for each fit and held-out window:
@@ -199,12 +199,11 @@ def check_windows(fit_window: Window, held_out: Sequence[Window]) -> None:
 
 def _fit(upstream: np.ndarray, downstream: np.ndarray, name: str, **options: Any) -> TransferFit:
     choice = selection_of(name)
-    if choice["selection"] != "convex_hull":
-        options = {key: value for key, value in options.items() if key not in ("anchors", "chance", "tolerance")}
-    if name == "stochastic":
-        options = {key: value for key, value in options.items() if key not in ("objective", "intervals", "groups")}
-    if name == "all" and options.get("intervals") == "simulated_world":
-        del options["intervals"]
+    unused = set() if choice["selection"] == "convex_hull" else {"anchors", "chance", "tolerance"}
+    unused |= {"objective", "intervals", "groups"} if name == "stochastic" else {"noise_std"}
+    if name == "all" and options.get("intervals") == "simulated_world":  # it has no frontier to simulate
+        unused.add("intervals")
+    options = {key: value for key, value in options.items() if key not in unused}
     with warnings.catch_warnings(action="ignore", category=FitWarning):
         return fit_transfer(upstream, downstream, **choice, **options)
 
