@@ -56,7 +56,7 @@ def hull_distance(
     Raises:
         ValueError: bad input.
 
-    Source: hyper-parameters move models off the hull, Abnar et al. 2021 (arXiv 2110.02095), section 2.
+    Source: Abnar et al. 2021 (arXiv 2110.02095), whose hyper-parameters move models off the hull.
 
     >>> hull_distance([0.1, 0.3, 0.5, 0.6], [0.2, 0.3, 0.6, 0.5]).round(6)
     array([0. , 0.1, 0. , 0. ])

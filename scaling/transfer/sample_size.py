@@ -15,7 +15,7 @@ from ..bootstrap import solve_draws
 from ..errors import FitError, FitWarning
 from ..fit import Fit
 from ..inputs import check_fractions
-from .fit import fit_to_selection
+from .fit import check_models, fit_to_selection
 from .selection import TransferSelection, check_anchors
 from .windows import FITS, HeldOut, Window, check_fits, check_windows, find_held_out, selection_of
 
@@ -94,6 +94,7 @@ def compare_sample_sizes(
     """
     upstream = check_fractions("upstream_accuracy", upstream_accuracy)
     downstream = check_fractions("downstream_accuracy", downstream_accuracy)
+    check_models(upstream, downstream)
     fits = check_fits(fits, [name for name in FITS if name != "stochastic"])
     check_windows(fit_window, [held_out])
     target = find_held_out(upstream, downstream, held_out)

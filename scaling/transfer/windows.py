@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning
 from ..inputs import check_fractions
 from ..selection import select
-from .fit import TransferFit, fit_transfer
+from .fit import TransferFit, check_models, fit_transfer
 from .selection import HULL_POINTS, check_window
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class HeldOut:
 
     Attributes:
         window: upstream accuracies (from, to].
-        hull: the upper hull of the models up to the window's end, at 100 equally spaced upstream accuracies inside.
+        hull: the upper hull of the models up to the window's end, at 100 equally spaced upstream accuracies inside, up
+            to the best model.
         best: the models inside that are better than every model with less upstream accuracy.
         all: every model inside.
     """
@@ -123,9 +124,9 @@ def compare_windows(
 
     Raises:
         ValueError: bad input, or held-out windows that overlap the fitted one.
-        FitError: a held-out window has no model that is better than all with less upstream accuracy.
+        FitError: no fit can be had; a held-out window has no model that is better than all with less upstream accuracy.
 
-    Source: Abnar et al. 2021 (arXiv 2110.02095), section 2.2, Figures 18 to 21.
+    Source: Abnar et al. 2021 (arXiv 2110.02095), section 2, Figures 18 to 21.
 
     >>> upstream = np.linspace(0.1, 0.6, 51)
     >>> found = compare_windows(upstream, 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1), fits=["vertices"], num_draws=20)
@@ -136,6 +137,7 @@ def compare_windows(
 
     upstream = check_fractions("upstream_accuracy", upstream_accuracy)
     downstream = check_fractions("downstream_accuracy", downstream_accuracy)
+    check_models(upstream, downstream)
     fits = check_fits(fits)
     check_windows(fit_window, held_out)
     rng = np.random.default_rng(0 if rng is None else rng)
@@ -146,6 +148,8 @@ def compare_windows(
             found[name] = _fit(upstream, downstream, name, window=fit_window, rng=rng, **options)
         except FitError as error:
             failures[name] = str(error)
+    if not found:
+        raise FitError("; ".join(f"{name}: {failure}" for name, failure in failures.items()))
     rows = [
         _row(name, found[name], target, level) if name in found else _failed_row(name, target, failures[name])
         for target in targets

@@ -129,6 +129,8 @@ def test_a_fit_that_cannot_be_had_says_why():
     assert np.isnan(table.loc["vertices", "hull_mae"])
     assert table.loc["all", "failure"] == ""
     assert set(found.fits) == {"all"}
+    with pytest.raises(FitError, match="vertices: the selection has 2 models"):
+        compare_windows(us, us**2, fits=["vertices"], num_draws=5)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,8 @@ def test_bad_arguments(change, message):
     upstream, downstream = cloud((0.7, 2.5, 0.1), 40, 100)
     with pytest.raises(ValueError, match=message):
         compare_windows(upstream, downstream, **change)
+    with pytest.raises(ValueError, match="equally long"):
+        compare_windows(upstream, downstream[:-1])
 
 
 def test_a_window_right_of_the_best_model_has_no_hull():
