@@ -20,7 +20,7 @@ from .hulls import convex_hull, pareto_frontier
 from .laws import LAWS
 from .objectives import OBJECTIVES
 from .profile import profile_interval
-from .transfer import fit_transfer
+from .transfer import fit_transfer, mix_classifiers
 
 if TYPE_CHECKING:
     from . import plots, published, tables
@@ -42,6 +42,7 @@ __all__ = [
     "fit_law",
     "fit_transfer",
     "frontier",
+    "mix_classifiers",
     "pareto_frontier",
     "plots",
     "profile_interval",

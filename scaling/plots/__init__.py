@@ -7,16 +7,20 @@ from .equal_error import plot_cost_ratio
 from .fit import plot_fit, plot_law_comparison
 from .frontier import plot_frontier
 from .head_sweeps import plot_head_sweep, plot_wd_against_rank
+from .hulls import plot_hull_gap, plot_hull_overlay
 from .layers import plot_best_layers, plot_layers
 from .lines import plot_lines
+from .mixtures import plot_mixture
 from .optimal import plot_isoflop, plot_optimal
 from .ranks import plot_rank_matrix
 from .robustness import plot_robustness
+from .sample_size import plot_sample_sizes
 from .shapes import plot_shapes
 from .sufficiency import plot_same_curve, plot_sufficiency
 from .tables import plot_audit, plot_factors, plot_rank_flips, plot_row_comparison
 from .transfer import plot_transfer
 from .trends import plot_trends
+from .windows import plot_windows
 
 __all__ = [
     "plot_audit",
@@ -29,19 +33,24 @@ __all__ = [
     "plot_fit",
     "plot_frontier",
     "plot_head_sweep",
+    "plot_hull_gap",
+    "plot_hull_overlay",
     "plot_isoflop",
     "plot_law_comparison",
     "plot_layers",
     "plot_lines",
+    "plot_mixture",
     "plot_optimal",
     "plot_rank_flips",
     "plot_rank_matrix",
     "plot_robustness",
     "plot_row_comparison",
     "plot_same_curve",
+    "plot_sample_sizes",
     "plot_shapes",
     "plot_sufficiency",
     "plot_transfer",
     "plot_trends",
     "plot_wd_against_rank",
+    "plot_windows",
 ]

@@ -3,29 +3,41 @@
 from .best_models import RULES, BestModels, Rule, compare_best_models, predict_best_models
 from .centred_logits import centred_logits, correlate_centred_logits
 from .eval_images import accuracy_interval
-from .fit import HULL_POINTS, TransferFit, fit_transfer
+from .fit import TransferFit, fit_transfer
 from .head_sweeps import compare_coupling, head_optima, optimum_against_rank
+from .hull_distance import HullOverlay, hull_distance, overlay_hull
 from .label_overlap import flag_overlap, label_overlap, normalised_name
 from .layers import LayerOverlay, best_layers, overlay_layers
 from .lines import AXIS_SCALINGS, AccuracyLine, compare_scalings, fit_line
+from .mixtures import Mixture, mix_classifiers
 from .ranks import choice_loss, discordant_pairs, rank_correlations
 from .robustness import Robustness, accuracy_difference, effective_robustness
 from .same_curve import SameCurve, same_curve
+from .sample_size import SampleSizes, compare_sample_sizes
+from .selection import ANCHORS, HULL_POINTS
 from .sufficiency import Sufficiency, sufficient_predictor
 from .trends import fit_tasks, param_trends, sign_exceptions, sign_shares
+from .windows import FITS, HeldOut, WindowComparison, compare_windows
 
 __all__ = [
+    "ANCHORS",
     "AXIS_SCALINGS",
+    "FITS",
     "HULL_POINTS",
     "RULES",
     "AccuracyLine",
     "BestModels",
+    "HeldOut",
+    "HullOverlay",
     "LayerOverlay",
+    "Mixture",
     "Robustness",
     "Rule",
     "SameCurve",
+    "SampleSizes",
     "Sufficiency",
     "TransferFit",
+    "WindowComparison",
     "accuracy_difference",
     "accuracy_interval",
     "best_layers",
@@ -33,7 +45,9 @@ __all__ = [
     "choice_loss",
     "compare_best_models",
     "compare_coupling",
+    "compare_sample_sizes",
     "compare_scalings",
+    "compare_windows",
     "correlate_centred_logits",
     "discordant_pairs",
     "effective_robustness",
@@ -42,9 +56,12 @@ __all__ = [
     "fit_transfer",
     "flag_overlap",
     "head_optima",
+    "hull_distance",
     "label_overlap",
+    "mix_classifiers",
     "normalised_name",
     "optimum_against_rank",
+    "overlay_hull",
     "overlay_layers",
     "param_trends",
     "predict_best_models",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -15,14 +16,12 @@ from ..fit import Fit
 from ..fitting import fit_law
 from ..inputs import check_fractions
 from ..prediction import Prediction
-from ..selection import check_selection, drawn_selection, select
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from ..worlds import check_options, find_world, solve_worlds
+from .selection import TransferSelection, check_anchors, check_window
 
-__all__ = ["HULL_POINTS", "TransferFit", "fit_transfer"]
+__all__ = ["TransferFit", "check_models", "fit_to_selection", "fit_transfer"]
 
-HULL_POINTS = ("vertices", "near", "sampled")
-_NUM_SAMPLES = 100  # points on a sampled hull
 _HIDDEN_ALPHA = 1.1  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
 
 
@@ -41,6 +40,8 @@ class TransferFit:
         upstream_bayes_error: upstream error that no model can go below.
         intervals: what the draws are: "posterior", "simulated_world" or "case_bootstrap".
         stochastic: noise and excess of a stochastic frontier, else None.
+        anchors: how the hull ends beside its models: "chance", "flat_right", both or neither.
+        anchor_points: the anchors that are points of the hull, (upstream, downstream) accuracies, shape (m, 2).
     """
 
     upstream: np.ndarray
@@ -53,6 +54,8 @@ class TransferFit:
     upstream_bayes_error: float
     intervals: str
     stochastic: StochasticFrontier | None = None
+    anchors: tuple[str, ...] = ()
+    anchor_points: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
 
     @property
     def params(self) -> dict[str, float]:
@@ -69,7 +72,7 @@ class TransferFit:
 
     def _hull_warnings(self) -> tuple[FitWarning, ...]:
         found = []
-        alpha, num_models = self.params["alpha"], self.selected.size
+        alpha, num_models = self.params["alpha"], self.selected.size + len(self.anchor_points)
         if self.selection == "convex_hull" and alpha < _HIDDEN_ALPHA:
             message = f"alpha is {alpha:.3g}, nearly a straight line: a concave hull hides an alpha below 1"
             found.append(FitWarning("hidden_curvature", message))
@@ -120,12 +123,17 @@ class TransferFit:
         median, low, high = (np.clip(1 - v, 0, 1) for v in (error.median, error.high, error.low))
         return Prediction(accuracy, median, low, high, level, error.kind)
 
+    def _anchor_text(self) -> str:
+        at = ", ".join(f"({us:.4g}, {ds:.4g})" for us, ds in self.anchor_points) or "not on the hull"
+        return f"{' and '.join(self.anchors)} at {at}" if self.anchors else "none"
+
     def summary(self, level: float = 0.95) -> str:
         """Parameters and saturation with intervals, and what was left out."""
         low, high = self.saturation_interval(level)
         head = (
             f"{self.selection} of {self.upstream.size} models: {self.selected.size} points,"
-            f" {self.num_right_of_best} right of the best dropped; intervals: {self.intervals}"
+            f" {self.num_right_of_best} right of the best dropped; anchors: {self._anchor_text()};"
+            f" intervals: {self.intervals}"
         )
         if self.stochastic is not None:
             head = f"stochastic frontier of {self.upstream.size} models"
@@ -145,6 +153,8 @@ def fit_transfer(
     downstream_accuracy: ArrayLike,
     *,
     selection: str = "convex_hull",
+    anchors: str | Sequence[str] = "none",
+    chance: tuple[float, float] | None = None,
     hull_points: str = "vertices",
     tolerance: float = 0.005,
     upstream_bayes_error: float = 0.0,
@@ -160,21 +170,36 @@ def fit_transfer(
 
     `selection="stochastic"` is the one to predict with: the law is the lower edge of all models in error, see
     `fit_frontier`. The published convention is the upper hull: any point of it is attained by picking between two
-    models at random for each input (Lemma 2.1); models right of the best downstream accuracy are dropped and counted;
-    it has no anchors, so that it runs from the leftmost model to the best one.
+    models at random for each input (Lemma 2.1, `mix_classifiers`); models right of the best downstream accuracy are
+    dropped and counted; without anchors it runs from the leftmost model to the best one. The leftmost model is on the
+    hull however poor it is, and the edges from it to the law bend the fit: begin the `window` a little right of it.
+
+    The saturation value 1 - e_IR (Definition 2.2) is that of the models at hand as they are trained and transferred:
+    e_IR is not the Bayes error of the downstream task, since for the same task it changes with the number of shots and
+    with the upstream data (Figure 4, Table 1 of the paper).
 
     What nominal 95 % intervals cover of the downstream error at upstream accuracy .8, in simulated models between .1
     and .6: the posterior of a stochastic frontier .93 to .995 (mean .96); "simulated_world" on hull or Pareto points
-    .89 to .98 (mean .93), up to four times as wide; "case_bootstrap" far less; see `fit_frontier`.
+    .89 to .98 (mean .93), up to four times as wide; "case_bootstrap" far less; see `fit_frontier`. Of e_IR itself, for
+    the three hulls of Figure 1, 200 and 800 models (`tests/benchmarks/transfer_coverage.py`): the posterior COVERPOST,
+    "simulated_world" on hull vertices COVERWORLD, some five times as wide, with `window=(0.15, 1)` COVERCUT, twice as
+    wide; "case_bootstrap" COVERCASE and COVERCASECUT.
 
     Args:
         upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1.
         selection: "stochastic"; "convex_hull" (the paper's), "pareto", or "all".
+        anchors: how the hull ends beside its models, of which the paper says nothing: "none"; "chance", with the
+            accuracies of a guess as one more model; "flat_right", level from the best model to the rightmost one; or a
+            tuple of both. Each bootstrap draw and simulated world has them too. Neither end is a point of the law: a
+            guess pulls e_IR up (by .03 to .09 on the hulls of CIFAR-100 and ImageNet, fitted below .45), a flat end
+            pulls it towards the best model's error.
+        chance: (upstream, downstream) accuracy of a guess, as `anchors="chance"` needs it; (0, 0) for an origin.
         hull_points: what of the hull is fitted (the paper does not say): its "vertices", the models at most
             `tolerance` below it ("near"), or the hull "sampled" at 100 equally spaced upstream accuracies.
         tolerance: in downstream accuracy.
-        upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there.
-        window: upstream accuracies (from, to] of the models used; the paper fits (0, 0.45].
+        upstream_bayes_error: upstream error that cannot be undercut; `saturation` is the value there (footnote 6).
+        window: upstream accuracies (from, to] of the points fitted; the paper fits (0, 0.45]. Models left of it still
+            support the hull or frontier (and its simulated worlds), of which the part left of it is then cut off.
         objective: as in `fit_law`; residuals in accuracy by default, so that a perfect task is allowed. A stochastic
             frontier has its own, the likelihood, and needs downstream accuracies below 1.
         intervals, noise_std, num_draws, groups, rng: as in `fit_frontier`; the noise is that of log e_DS.
@@ -198,24 +223,53 @@ def fit_transfer(
     rng = np.random.default_rng(0 if rng is None else rng)
     upstream = check_fractions("upstream_accuracy", upstream_accuracy)
     downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    check_fractions("upstream_bayes_error", upstream_bayes_error)
-    _check_choices(selection, hull_points, window)
+    check_window(window)
+    how = TransferSelection(
+        selection, hull_points, tolerance, *check_anchors(anchors, chance, window), start=float(window[0])
+    )
     check_options(selection, intervals, groups, noise_std, num_draws)
-    _check_models(upstream, downstream, groups)
-    inside = np.flatnonzero((upstream > window[0]) & (upstream <= window[1]))
-    if inside.size == 0:
+    check_models(upstream, downstream, groups)
+    bayes = _check_bayes_error(upstream_bayes_error, upstream)
+    inside = (upstream > window[0]) & (upstream <= window[1])
+    if not inside.any():
         raise FitError(f"no model has an upstream accuracy in the window {window}")
-    bayes = float(upstream_bayes_error)
     if selection == "stochastic":
         options = {"noise_std": noise_std, "num_draws": num_draws, "rng": rng}
-        result = _stochastic(upstream, downstream, inside, bayes, **options)
+        result = _stochastic(upstream, downstream, np.flatnonzero(inside), bayes, **options)
     else:
-        how = _Selection(selection, hull_points, tolerance)
         options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
-        result = _on_selection(upstream, downstream, inside, bayes, how, objective, **options)
+        rows = np.flatnonzero(inside if selection == "all" else upstream <= window[1])
+        result = _on_selection(upstream, downstream, rows, bayes, how, objective, **options)
     for warning in result._own_warnings():
         warnings.warn(warning, stacklevel=2)
     return result
+
+
+def fit_to_selection(
+    us: np.ndarray, error: np.ndarray, how: TransferSelection, objective: str
+) -> tuple[Fit, np.ndarray, np.ndarray]:
+    """The law on the selection, the models selected (upstream accuracy ascending), and the anchors on their hull.
+
+    Args:
+        us, error: upstream accuracy and downstream error of the models, shape (n,).
+
+    Raises:
+        FitError: too few points for three parameters, or no law.
+    """
+    everyone = np.ones((1, us.size))
+    points_us, points_error, weights = how.points(us, error, everyone)
+    used = np.flatnonzero(weights[0])
+    models, added = used[used < us.size], used[used >= us.size]
+    if used.size < 3:
+        raise FitError(
+            f"the selection has {used.size} models, the law three parameters: too few;"
+            " hull_points='near' with a larger tolerance or selection='pareto' takes more"
+        )
+    anchor_points = np.stack([points_us[added], 1 - np.atleast_2d(points_error)[0, added]], axis=1)
+    law_us, law_error, weights = how.law_points(us, error, everyone)
+    used = weights[0] > 0
+    fit = fit_law("transfer", 1 - law_us[used], np.atleast_2d(law_error)[0, used], objective=objective)
+    return fit, models[np.argsort(us[models], kind="stable")], anchor_points
 
 
 def _stochastic(
@@ -231,46 +285,23 @@ def _stochastic(
 
 
 def _on_selection(
-    upstream: np.ndarray, downstream: np.ndarray, inside: np.ndarray, bayes: float, how: _Selection, objective: str,
-    *, groups: ArrayLike | None, **options: Any,
+    upstream: np.ndarray, downstream: np.ndarray, rows: np.ndarray, bayes: float, how: TransferSelection,
+    objective: str, *, groups: ArrayLike | None, **options: Any,
 ) -> TransferFit:  # fmt: skip
-    us, error = upstream[inside], 1 - downstream[inside]
-    selected = select(us, error, how.selection, how.near)
-    fit = _fit_law(*how.law_points(us, error, np.ones((1, us.size))), selected.size, objective)
-    groups = None if groups is None else np.asarray(groups)[inside]
+    us, error = upstream[rows], 1 - downstream[rows]
+    fit, selected, anchor_points = fit_to_selection(us, error, how, objective)
+    groups = None if groups is None else np.asarray(groups)[rows]
     draws, kind = _draw(how, us, error, fit, groups=groups, **options)
-    right = 0 if how.selection == "all" else int(np.sum(us > us[selected[-1]]))
-    return TransferFit(upstream, downstream, inside[selected], how.selection, fit, draws, right, bayes, kind)
-
-
-@dataclass(frozen=True)
-class _Selection:
-    """What of the models the law is fitted to, alike for all models and for each bootstrap draw."""
-
-    selection: str
-    hull_points: str
-    tolerance: float
-
-    @property
-    def near(self) -> float:
-        return self.tolerance if self.hull_points == "near" else 0.0
-
-    def law_points(
-        self, us: np.ndarray, error: np.ndarray, counts: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Upstream accuracies (m,), errors (m,) or (num_draws, m), and weights (num_draws, m).
-
-        Errors of shape (n,), or (num_draws, n) where each draw has its own.
-        """
-        weights = drawn_selection(us, error, counts, self.selection, self.near)
-        if self.selection != "convex_hull" or self.hull_points != "sampled":
-            return us, error, weights
-        grid = np.linspace(us.min(), us.max(), _NUM_SAMPLES)
-        return grid, *_sampled_hulls(grid, us, error, weights)
+    best = us[selected[np.argmin(error[selected])]]
+    right = int(np.count_nonzero(us > best)) - int(np.count_nonzero(us[selected] > best))
+    return TransferFit(
+        upstream, downstream, rows[selected], how.selection, fit, draws, right, bayes, kind,
+        anchors=how.anchors, anchor_points=anchor_points,
+    )  # fmt: skip
 
 
 def _draw(
-    how: _Selection,
+    how: TransferSelection,
     us: np.ndarray,
     error: np.ndarray,
     fit: Fit,
@@ -280,7 +311,7 @@ def _draw(
     num_draws: int,
     rng: np.random.Generator,
 ) -> tuple[BootstrapFit, str]:
-    """Draws that take the selection anew, and their kind."""
+    """Draws that take the selection anew, anchors included, and their kind."""
 
     def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         points_us, points_error, weights = how.law_points(us, error, counts)
@@ -290,48 +321,13 @@ def _draw(
     if world is not None:
         return solve_worlds(fit, world, 1 - us, error, points, num_draws, rng), "simulated_world"
     x, y, weights = points(error, case_weights(us.size, num_draws, rng, groups))
+    ever = np.flatnonzero(weights.any(axis=0))
+    x, y, weights = x[ever], y[..., ever], weights[:, ever]
     return solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng), "case_bootstrap"
 
 
-def _sampled_hulls(
-    grid: np.ndarray, us: np.ndarray, error: np.ndarray, vertices: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each draw's hull at the grid, and 1 where the grid lies between its ends; both (num_draws, m).
-
-    A hull of two vertices is a straight line, which no bend of the law can be read from: its weights are 0.
-    """
-    heights = np.empty((len(vertices), grid.size))
-    inside = np.zeros(heights.shape, dtype=np.int64)
-    order = np.argsort(us, kind="stable")
-    errors = np.broadcast_to(error, vertices.shape)
-    for row, is_vertex in enumerate(vertices[:, order] > 0):
-        hull = order[is_vertex]
-        heights[row] = np.interp(grid, us[hull], errors[row, hull])
-        inside[row] = (hull.size > 2) & (grid >= us[hull[0]]) & (grid <= us[hull[-1]])
-    return heights, inside
-
-
-def _fit_law(us: np.ndarray, error: np.ndarray, weights: np.ndarray, num_models: int, objective: str) -> Fit:
-    if num_models < 3:
-        raise FitError(
-            f"the selection has {num_models} models, the law three parameters: too few;"
-            " hull_points='near' with a larger tolerance or selection='pareto' takes more"
-        )
-    used = weights[0] > 0
-    return fit_law("transfer", 1 - us[used], np.broadcast_to(error, weights.shape)[0][used], objective=objective)
-
-
-def _check_choices(selection: str, hull_points: str, window: tuple[float, float]) -> None:
-    check_selection(selection, "stochastic")
-    if hull_points not in HULL_POINTS:
-        raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {hull_points!r}")
-    if selection != "convex_hull" and hull_points != "vertices":
-        raise ValueError(f"hull_points={hull_points!r} goes with selection='convex_hull', got {selection!r}")
-    if np.shape(window) != (2,):
-        raise ValueError(f"window must be (from, to), got {window!r}")
-
-
-def _check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLike | None) -> None:
+def check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLike | None = None) -> None:
+    """Raises a ValueError where shapes differ or an upstream accuracy is 1."""
     if upstream.ndim != 1 or upstream.shape != downstream.shape:
         raise ValueError(
             f"accuracies must be one-dimensional and equally long, got {upstream.shape} and {downstream.shape}"
@@ -340,3 +336,11 @@ def _check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLik
         raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")
     if groups is not None and np.shape(groups) != upstream.shape:
         raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
+
+
+def _check_bayes_error(bayes: float, upstream: np.ndarray) -> float:
+    bayes = float(check_fractions("upstream_bayes_error", bayes))
+    least = float(1 - upstream.max(initial=0.0))
+    if bayes > least:
+        raise ValueError(f"upstream_bayes_error must not be above the least upstream error, {least:g}, got {bayes:g}")
+    return bayes

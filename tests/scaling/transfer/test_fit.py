@@ -46,6 +46,10 @@ def test_an_upstream_bayes_error_lowers_the_saturation():
     assert perfect.saturation == pytest.approx(1 - e_ir)
     assert bayes.saturation == pytest.approx(1 - (k * 0.1**alpha + e_ir))
     assert bayes.saturation_interval()[0] <= perfect.saturation_interval()[0]
+    band = bayes.predict(0.9, level=0.95)
+    assert (bayes.saturation, *bayes.saturation_interval()) == pytest.approx((band.median, band.low, band.high))
+    with pytest.raises(ValueError, match=r"must not be above the least upstream error, 0\.4"):
+        fit_transfer(upstream, downstream, upstream_bayes_error=0.5)
 
 
 def test_window_keeps_the_models_inside():

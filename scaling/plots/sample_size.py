@@ -1,0 +1,90 @@
+"""Figure of a transfer law's errors against the number of models that it was fitted to."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+from ..transfer import SampleSizes
+from .style import STYLES, new_axes
+
+__all__ = ["plot_sample_sizes"]
+
+_TITLES = {"mse": "mean squared error of accuracy", "mae": "mean absolute error of accuracy"}
+_LINES = {"fitting": ":", "hull": "-", "best": "--", "all": "-."}
+_LABELS = {
+    "fitting": "to the points fitted", "hull": "to the hull held out", "best": "to the best held out",
+    "all": "to all held out",
+}  # fmt: skip
+_LEAST = 0.3  # of the least mean: where the axis begins, and bands whose lower end is below 0 end
+_FEW_DECADES = 1e3  # between the ends of an axis on which 1, 2 and 5 are labelled
+_APART = 0.12  # decades between two labelled sizes
+
+
+def plot_sample_sizes(
+    sizes: SampleSizes, *, measure: str = "mse", errors: tuple[str, ...] = ("hull", "fitting"), ax: Axes | None = None
+) -> Axes:
+    """Mean over the trials against the number of models, on log axes.
+
+    Of the first error each fit has a band of one standard deviation of the trials.
+
+    Args:
+        sizes: from `compare_sample_sizes`.
+        measure: "mse" or "mae".
+        errors: which of its errors: "fitting", "hull", "best", "all".
+        ax: where to draw; a new figure without.
+
+    Raises:
+        ValueError: an unknown measure or error.
+    """
+    if measure not in _TITLES:
+        raise ValueError(f"measure must be one of {tuple(_TITLES)}, got {measure!r}")
+    if not errors or not set(errors) <= set(_LINES):
+        raise ValueError(f"errors must be among {tuple(_LINES)}, got {errors!r}")
+    ax = ax or new_axes()
+    table = sizes.table[sizes.table["error"].isin(errors)]
+    floor = _LEAST * float(table[measure].min())
+    for place, name in enumerate(table["fit"].unique()):
+        for error in errors:
+            part = table[(table["fit"] == name) & (table["error"] == error)]
+            label = f"{name}, {_LABELS[error]}"
+            _draw(ax, part, measure, STYLES[place % len(STYLES)], _LINES[error], label, floor, error == errors[0])
+    ax.set(xscale="log", yscale="log", xlabel="models", ylabel=_TITLES[measure])
+    _label_sizes(ax, np.unique(table["num_models"]))
+    if floor > 0:
+        ax.set_ylim(bottom=floor)
+    low, high = ax.get_ylim()
+    if high < _FEW_DECADES * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_locator(NullLocator())
+    ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handlelength=3.5)
+    return ax
+
+
+def _draw(
+    ax: Axes,
+    part: pd.DataFrame,
+    measure: str,
+    style: tuple[str, str],
+    line: str,
+    label: str,
+    floor: float,
+    has_band: bool,
+) -> None:
+    n, mean, std = (part[name].to_numpy() for name in ("num_models", measure, f"{measure}_std"))
+    colour, marker = style
+    ax.plot(n, mean, line, marker=marker, color=colour, ms=5, label=label)
+    if has_band:
+        ax.fill_between(n, np.maximum(mean - std, floor), mean + std, color=colour, alpha=0.15, lw=0)
+
+
+def _label_sizes(ax: Axes, sizes: np.ndarray) -> None:
+    """Ticks at the sizes themselves, from the largest down, as far as their labels do not touch."""
+    shown: list[int] = []
+    for size in sizes[::-1].tolist():
+        if not shown or np.log10(shown[-1] / size) >= _APART:
+            shown.append(size)
+    ax.xaxis.set_major_locator(FixedLocator(shown))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter("{x:.0f}")

@@ -1,0 +1,238 @@
+"""Fit Eq. 1 to one window of upstream accuracy and see what it predicts of another."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import FitError, FitWarning
+from ..inputs import check_fractions
+from ..selection import select
+from .fit import TransferFit, check_models, fit_transfer
+from .selection import HULL_POINTS, check_window
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FITS",
+    "HeldOut",
+    "Window",
+    "WindowComparison",
+    "check_fits",
+    "check_windows",
+    "compare_windows",
+    "find_held_out",
+    "selection_of",
+]
+
+FITS = ("vertices", "sampled", "near", "pareto", "all", "stochastic")  # the first three are of the convex hull
+_DEFAULT_FITS = ("vertices", "sampled", "near", "all", "stochastic")
+_NUM_SAMPLES = 100  # of a held-out hull
+
+Window = tuple[float, float]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HeldOut:
+    """What a law fitted elsewhere is compared with: upstream and downstream accuracies, each of shape (m,).
+
+    Attributes:
+        window: upstream accuracies (from, to].
+        hull: the upper hull of the models up to the window's end, at 100 equally spaced upstream accuracies inside, up
+            to the best model.
+        best: the models inside that are better than every model with less upstream accuracy.
+        all: every model inside.
+    """
+
+    window: Window
+    hull: tuple[np.ndarray, np.ndarray]
+    best: tuple[np.ndarray, np.ndarray]
+    all: tuple[np.ndarray, np.ndarray]
+
+    def items(self) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+        """Name and points of each."""
+        return ((name, getattr(self, name)) for name in ("hull", "best", "all"))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WindowComparison:
+    """Fits to a window of models and their errors in others. Made by `compare_windows`.
+
+    Attributes:
+        table: a row for each fit and held-out window; see `compare_windows`.
+        fits: the fits by name; one that failed is not there.
+        held_out: what each held-out window has.
+        fit_window: upstream accuracies (from, to] of the models fitted.
+        upstream, downstream: accuracies of all models, shape (n,).
+        level: of the intervals.
+    """
+
+    table: pd.DataFrame
+    fits: dict[str, TransferFit]
+    held_out: tuple[HeldOut, ...]
+    fit_window: Window
+    upstream: np.ndarray
+    downstream: np.ndarray
+    level: float
+
+    def summary(self) -> str:
+        """The table."""
+        return f"fitted to upstream accuracies {self.fit_window}\n{self.table.to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def compare_windows(
+    upstream_accuracy: ArrayLike,
+    downstream_accuracy: ArrayLike,
+    *,
+    fit_window: Window = (0.0, 0.45),
+    held_out: Sequence[Window] = ((0.45, 0.50),),
+    fits: Sequence[str] = _DEFAULT_FITS,
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+    **options: Any,
+) -> WindowComparison:
+    """Fit Eq. 1 to a window of upstream accuracy in several ways, and compare each with other windows.
+
+    Args:
+        upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1.
+        fit_window, held_out: upstream accuracies (from, to]; the paper's by default, and (0.45, 1.0) is all above. A
+            fit window that begins a little right of the leftmost model is more exact, see `fit_transfer`.
+        fits: what the law is fitted to: "vertices", "sampled" or "near" (of the convex hull), "pareto", "all",
+            "stochastic" (the edge of all models).
+        level: of the intervals.
+        options: of `fit_transfer`, such as anchors, tolerance, num_draws; each goes to the fits that it is for.
+
+    Returns:
+        In its `table`, a row for each fit and held-out window:
+
+        - `fit, held_out`, and `k, alpha, e_ir`; `num_points`: hull points or models that the law was fitted to;
+        - `fitting_mse, fitting_mae`: mean squared and mean absolute difference, in accuracy, to those points (of
+          "stochastic" to the models near the edge);
+        - `hull_mse, hull_mae`, `best_mse, best_mae`, `all_mse, all_mae`: the same to what is held out: the hull there,
+          the best models there, all models there (`HeldOut`). The paper says only "difference" and not to which;
+        - `hull_share, best_share`: share of those points in the interval of the law;
+        - `warnings`: kinds; `failure`: why there is no fit, empty where there is one.
+
+    Raises:
+        ValueError: bad input, or held-out windows that overlap the fitted one.
+        FitError: no fit can be had; a held-out window has no model that is better than all with less upstream accuracy.
+
+    Source: Abnar et al. 2021 (arXiv 2110.02095), section 2, Figures 18 to 21.
+
+    >>> upstream = np.linspace(0.1, 0.6, 51)
+    >>> found = compare_windows(upstream, 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1), fits=["vertices"], num_draws=20)
+    >>> found.table[["num_points", "hull_mae"]].round(4).values.tolist()
+    [[35.0, 0.0]]
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
+    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
+    check_models(upstream, downstream)
+    fits = check_fits(fits)
+    check_windows(fit_window, held_out)
+    rng = np.random.default_rng(0 if rng is None else rng)
+    targets = tuple(find_held_out(upstream, downstream, window) for window in held_out)
+    found, failures = {}, {}
+    for name in fits:
+        try:
+            found[name] = _fit(upstream, downstream, name, window=fit_window, rng=rng, **options)
+        except FitError as error:
+            failures[name] = str(error)
+    if not found:
+        raise FitError("; ".join(f"{name}: {failure}" for name, failure in failures.items()))
+    rows = [
+        _row(name, found[name], target, level) if name in found else _failed_row(name, target, failures[name])
+        for target in targets
+        for name in fits
+    ]
+    return WindowComparison(pd.DataFrame(rows), found, targets, fit_window, upstream, downstream, level)
+
+
+def find_held_out(upstream: np.ndarray, downstream: np.ndarray, window: Window) -> HeldOut:
+    """What a window of models has.
+
+    Raises:
+        FitError: no model in it is better than all with less upstream accuracy.
+    """
+    rows = np.flatnonzero(upstream <= window[1])  # the hull of the inside alone would begin at its leftmost model
+    us, ds = upstream[rows], downstream[rows]
+    hull, best = (select(us, 1 - ds, selection) for selection in ("convex_hull", "pareto"))
+    best = best[us[best] > window[0]]
+    if best.size == 0:
+        raise FitError(
+            f"no model in the held-out window {window} is better than all with less upstream accuracy:"
+            " the hull ends before it"
+        )
+    grid = np.linspace(max(window[0], us.min()), us[hull[-1]], _NUM_SAMPLES + 1)[1:]
+    inside = us > window[0]
+    return HeldOut(window, (grid, np.interp(grid, us[hull], ds[hull])), (us[best], ds[best]), (us[inside], ds[inside]))
+
+
+def selection_of(name: str) -> dict[str, Any]:
+    """The options of `fit_transfer` that a name in `FITS` stands for."""
+    return {"selection": "convex_hull", "hull_points": name} if name in HULL_POINTS else {"selection": name}
+
+
+def check_fits(fits: Sequence[str], valid: Sequence[str] = FITS) -> tuple[str, ...]:
+    """The names as a tuple, or a ValueError."""
+    if isinstance(fits, str) or not fits or not set(fits) <= set(valid) or len(set(fits)) < len(fits):
+        raise ValueError(f"fits must be a list of different names among {tuple(valid)}, got {fits!r}")
+    return tuple(fits)
+
+
+def check_windows(fit_window: Window, held_out: Sequence[Window]) -> None:
+    """Raises a ValueError where they are no windows, or a held-out one overlaps the fitted one."""
+    check_window(fit_window, "fit_window")
+    if np.ndim(held_out) != 2 or len(held_out) == 0:
+        raise ValueError(f"held_out must be a list of windows (from, to), got {held_out!r}")
+    for window in held_out:
+        check_window(window, "each of held_out")
+        if window[0] < fit_window[1] and fit_window[0] < window[1]:
+            raise ValueError(f"a held-out window must not overlap the fitted one {fit_window}, got {window}")
+
+
+def _fit(upstream: np.ndarray, downstream: np.ndarray, name: str, **options: Any) -> TransferFit:
+    choice = selection_of(name)
+    unused = set() if choice["selection"] == "convex_hull" else {"anchors", "chance", "tolerance"}
+    unused |= {"objective", "intervals", "groups"} if name == "stochastic" else {"noise_std"}
+    if name == "all" and options.get("intervals") == "simulated_world":  # it has no frontier to simulate
+        unused.add("intervals")
+    options = {key: value for key, value in options.items() if key not in unused}
+    with warnings.catch_warnings(action="ignore", category=FitWarning):
+        return fit_transfer(upstream, downstream, **choice, **options)
+
+
+def _row(name: str, trans: TransferFit, target: HeldOut, level: float) -> dict[str, Any]:
+    us, ds = _fitted_points(trans)
+    row = {"fit": name, "held_out": target.window, **trans.params, "num_points": us.size}
+    row |= _errors("fitting", trans.predict(us) - ds)
+    for of, (us, ds) in target.items():
+        row |= _errors(of, trans.predict(us) - ds)
+        if of != "all":
+            band = trans.predict(us, level)
+            row[f"{of}_share"] = float(np.mean((band.low <= ds) & (ds <= band.high)))
+    return row | {"warnings": tuple(warning.kind for warning in trans.warnings), "failure": ""}
+
+
+def _failed_row(name: str, target: HeldOut, failure: str) -> dict[str, Any]:
+    return {"fit": name, "held_out": target.window, "num_points": 0, "warnings": (), "failure": failure}
+
+
+def _fitted_points(trans: TransferFit) -> tuple[np.ndarray, np.ndarray]:
+    if trans.stochastic is not None:
+        return trans.upstream[trans.selected], trans.downstream[trans.selected]
+    return 1 - trans.fit.x, 1 - trans.fit.y
+
+
+def _errors(of: str, difference: np.ndarray) -> dict[str, float]:
+    return {f"{of}_mse": float(np.mean(difference**2)), f"{of}_mae": float(np.mean(np.abs(difference)))}
