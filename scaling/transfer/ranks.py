@@ -62,7 +62,7 @@ def _standard_ranks(values: pd.DataFrame) -> np.ndarray:
     ranks -= ranks.mean(axis=0)
     norms = np.linalg.norm(ranks, axis=0)
     if np.any(norms == 0):
-        raise ValueError(f"column {values.columns[np.argmin(norms)]!r} is constant: it has no order of models")
+        raise ValueError(f"column {values.columns[int(np.argmin(norms))]!r} is constant: it has no order of models")
     return ranks / norms
 
 
