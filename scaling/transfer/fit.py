@@ -184,9 +184,9 @@ def fit_transfer(
 
     Of e_IR itself, for the three hulls that could be read off Figure 1, 200 and 800 models, exponential excess, 1 %
     noise, 198 to 228 simulations a cell (`tests/benchmarks/transfer_coverage.py`): the posterior .93 to .95; hull
-    vertices with "simulated_world" .94 to .97, four to seven times as wide, and with `window=(0.15, 1)` .93 to .98, 1.2
+    vertices with "simulated_world" .94 to .97, four to seven times as wide, and with `window=(0.15, 1)` .92 to .98, 1.3
     to 1.8 times as wide; with "case_bootstrap" .14 to .60, and with that window .68 to .94. The window also makes the
-    root mean square error of e_IR four to seven times smaller.
+    root mean square error of e_IR five to eight times smaller.
 
     Args:
         upstream_accuracy, downstream_accuracy: fractions, shape (n,); upstream below 1.
