@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import scaling as sc
 from sweeps.grid import make_plan
 from sweeps.spec import parse_spec, read_spec
 
@@ -35,6 +36,22 @@ def test_the_first_thirty_lines_hold_a_program_that_runs(tmp_path, monkeypatch, 
 def test_the_program_for_a_table_of_ones_own_runs(capsys):
     exec(compile(blocks("python")[1], "README.md", "exec"), {})
     assert "Prediction(" in capsys.readouterr().out
+
+
+def test_the_program_of_the_analyses(capsys):
+    exec(compile(blocks("python")[2], "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Prediction(" in printed
+    assert "cost of resnet over that of vit at equal error" in printed
+
+
+def test_every_call_and_figure_of_the_analyses_exists():
+    rows = [line for line in README.splitlines() if line.startswith("| ") and "plot_" in line]
+    names = {name for row in rows for name in re.findall(r"`(plot_\w+)`", row)}
+    assert names == set(sc.plots.__all__)
+    for space in ("frontier", "transfer", "tables"):
+        module = getattr(sc, space)
+        assert set(re.findall(rf"`{space}\.(\w+)", README)) <= set(module.__all__)
 
 
 def test_the_example_spec_is_valid():

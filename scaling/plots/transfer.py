@@ -18,7 +18,8 @@ def plot_transfer(
 ) -> Axes:  # fmt: skip
     """Downstream against upstream accuracy: models, Eq. 1 with a band up to upstream accuracy 1, saturation.
 
-    The models marked are those on the hull, joined by lines, or of a stochastic frontier those near it.
+    The models marked are those on the hull, joined by lines, or of a stochastic frontier those near it; a cross marks
+    each anchor of the hull's ends.
 
     Args:
         trans: from `fit_transfer`.
@@ -32,8 +33,13 @@ def plot_transfer(
     ax = ax or new_axes()
     draw_points(ax, trans.upstream, trans.downstream, groups)
     line, marked = ("-o", "hull") if trans.stochastic is None else ("o", "near the frontier")
-    best = trans.selected
-    ax.plot(trans.upstream[best], trans.downstream[best], line, color=LAW_COLOUR, mfc="none", ms=8, lw=1, label=marked)
+    best = np.column_stack([trans.upstream[trans.selected], trans.downstream[trans.selected]])
+    hull = np.concatenate([best, trans.anchor_points])
+    hull = hull[np.argsort(hull[:, 0], kind="stable")]
+    ax.plot(*hull.T, line, color=LAW_COLOUR, mfc="none", ms=8, lw=1, label=marked)
+    if len(trans.anchor_points):
+        name = f"anchor: {', '.join(trans.anchors)}"
+        ax.plot(*trans.anchor_points.T, "x", color=LAW_COLOUR, ms=9, mew=2, label=name)
     for result, colour, place in ((trans, TRANSFER_COLOUR, 0.0), (beside, BESIDE_COLOUR, 0.3)):
         if result is not None:
             _draw_transfer_law(ax, result, level, colour, place)
