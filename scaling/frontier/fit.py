@@ -192,8 +192,10 @@ def fit_frontier(
         FitError: the frontier has too few points, or is flat.
 
     Warns:
-        FitWarning: `few_effective_draws` where the ends of a posterior's intervals are rough; `hidden_curvature` where
-            the law can bend downwards in log-log, e.g. by a shift d, and the hull is one in log axes.
+        FitWarning: `poor_fit` where the runs contradict the stochastic frontier, or the one whose simulated worlds the
+            intervals are of; `few_effective_draws` where the ends of a posterior's intervals are rough;
+            `hidden_curvature` where the law can bend downwards in log-log, e.g. by a shift d, and the hull is one in
+            log axes.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), section 2; the Pareto rule reproduces their Figure 9. Stochastic
     frontiers: Aigner, Lovell and Schmidt 1977 (J. Econometrics 6).

@@ -212,7 +212,8 @@ def fit_transfer(
         FitError: the hull has too few points for three parameters, or is flat.
 
     Warns:
-        FitWarning: `hidden_curvature` where alpha is near 1, the least that a concave hull can show.
+        FitWarning: `hidden_curvature` where alpha is near 1, the least that a concave hull can show; `poor_fit` where
+            the models contradict the stochastic frontier, or the one whose simulated worlds the intervals are of.
 
     Source: Abnar et al. 2021 (arXiv 2110.02095), section 2, Eq. 1, Definition 2.2.
 
