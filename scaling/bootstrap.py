@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import FitError, FitWarning
-from .fit import Fit, check_positive, residual_unit, scaled_x
+from .errors import FitError, FitWarning, issue
+from .fit import Fit, residual_unit, scaled_x
 from .groups import number_groups
+from .inputs import check_positive
 from .prediction import Prediction, check_kind, check_level
+from .quantiles import expanded_level
 from .scan import promising
 from .solver import Problem, polish, scan
 
@@ -127,19 +128,13 @@ class BootstrapFit:
     def quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
         """Lower and upper end of the central interval of draws along axis 0; an inf among them is a value."""
         check_level(level)
-        level = self._expanded(level) if self.is_expanded else level
+        level = expanded_level(self.fit.student_quantile(level)) if self.is_expanded else level
         ends = [(1 - level) / 2, (1 + level) / 2]
         if np.all(np.isfinite(draws)):
             return np.quantile(draws, ends, axis=0)
         return np.stack(
             [np.quantile(draws, end, axis=0, method=how) for end, how in zip(ends, ("lower", "higher"), strict=True)]
         )
-
-    def _expanded(self, level: float) -> float:
-        """The level whose normal quantile is Student's of the level asked for (Hesterberg 2015, section 4.6)."""
-        from scipy.special import ndtr  # here, because it would double the time of the import
-
-        return float(2 * ndtr(self.fit.student_quantile(level)) - 1)
 
 
 def bootstrap_fit(
@@ -266,8 +261,7 @@ def solve_draws(
     if len(theta) == 0:
         raise FitError("no bootstrap draw came to a minimum")
     bootstrap = BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), num_failed)
-    for warning in bootstrap.warnings:
-        warnings.warn(warning, stacklevel=3)
+    issue(*bootstrap.warnings)
     return bootstrap
 
 

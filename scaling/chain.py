@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit
 from .derived import independent_draws, widest
-from .fit import Fit, check_positive
+from .errors import warning_lines
+from .fit import Fit
 from .frontier import FrontierFit
+from .inputs import check_positive
 from .prediction import Prediction, check_level
 from .transfer import TransferFit
 from .worlds import first_fall
@@ -20,8 +22,8 @@ from .worlds import first_fall
 __all__ = ["Chain", "ComputeTarget", "chain"]
 
 _TINY = np.finfo(float).tiny
-_SEARCHED = 1e6  # how far beyond the largest compute a target is looked for, as a factor
-_NUM_SEARCHED = 1000  # values of compute, between which each draw is interpolated in log and log
+_SEARCHED = 1e6  # how far beyond the runs, to both sides, a target is looked for, as a factor
+_NUM_SEARCHED = 2000  # values of compute, between which each draw is interpolated in log and log
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class ComputeTarget:
         compute: of the central laws, in units of the frontier's x; inf where they never reach it.
         low, high: interval of the compute; inf where that share of the draws never reaches it, or not below `searched`.
         level: of the intervals.
-        probability_never: share of the draws that saturate below the target, however much the compute.
+        probability_never: share of the draws that saturate below the target, however much the compute; the ends of an
+            interval may be of a little more of them, as those of the first law's intervals are (`bootstrap_fit`).
         saturation, saturation_interval: downstream accuracy at infinite compute.
         searched: the largest compute that was looked at.
     """
@@ -94,7 +97,7 @@ class Chain:
     @overload
     def predict(self, compute: ArrayLike, level: float) -> Prediction: ...
     def predict(self, compute: ArrayLike, level: float | None = None) -> np.ndarray | Prediction:
-        """Downstream accuracy of the best model of a compute; with a `level` a `Prediction`.
+        """Downstream accuracy of the best model of each compute, of any shape; with a `level` a `Prediction`.
 
         Raises:
             ValueError: a compute that is not positive.
@@ -132,7 +135,7 @@ class Chain:
         error, bayes = 1 - float(downstream_accuracy), self.trans.upstream_bayes_error
         upstream = float(self.trans.fit.solve_for_x(error))
         central = self._front_fit.solve_for_x(upstream) if upstream > 0 and upstream >= bayes else np.inf
-        grid = np.geomspace(self.compute.min(), _SEARCHED * self.compute.max(), _NUM_SEARCHED)
+        grid = np.geomspace(self.compute.min() / _SEARCHED, _SEARCHED * self.compute.max(), _NUM_SEARCHED)
         logs = np.log(np.maximum(self._errors(grid), _TINY))
         low, high = self._quantiles(first_fall(logs, np.log(grid), np.log(error)), level)
         never = np.mean(self._saturations < downstream_accuracy)
@@ -190,7 +193,7 @@ class Chain:
         return "\n".join(lines + self._notes())
 
     def _notes(self) -> list[str]:
-        return [f"  warning ({w.kind}): {w}" for w in (*self.front.warnings, *self.trans.warnings)]
+        return warning_lines((*self.front.warnings, *self.trans.warnings))
 
 
 def chain(
@@ -214,7 +217,8 @@ def chain(
         rng: source of the draws; None is `numpy.random.default_rng(0)`.
 
     Raises:
-        ValueError: errors of `front` above 1, or a law of another kind.
+        ValueError: errors of `front` above 1, or a law that does not fall with compute.
+        TypeError: results of other functions.
 
     >>> from scaling import fit_frontier, fit_transfer
     >>> compute, upstream = np.geomspace(1e15, 1e18, 20), np.linspace(0.1, 0.6, 11)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import FitError, FitWarning
-from .fit import Fit, check_positive
+from .fit import Fit
 from .fitting import quiet_fit
 from .holdout import Holdout, Window, find_windows
+from .inputs import check_positive
 from .laws import LAWS, Law, find_law
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .comparison import check_laws, check_pairs
-from .fit import check_positive
+from .inputs import check_positive
 from .laws import Law
 from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members
 from .prediction import Prediction, check_kind, check_level, warn_beyond
+from .quantiles import student_quantile
 from .trend import Trend, find_trend
 
 if TYPE_CHECKING:
@@ -92,13 +93,11 @@ class EnsembleFit:
         return np.array([self.trend.held(member, x) for member in self.members])
 
     def _ends(self, logs: np.ndarray, middle: np.ndarray, level: float, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.special import stdtrit  # here, because it would double the time of the import
-
         variance = self.weights @ (logs - middle) ** 2
         if kind == "prediction":
             variance = variance + self.noise**2
         left = max(self.x.size - np.median([len(member.law.params) for member in self.members]), 1.0)
-        half = stdtrit(left, (1 + level) / 2) * np.sqrt(variance)
+        half = student_quantile(level, left) * np.sqrt(variance)
         inner_low, inner_high = _weighted_quantiles(logs, self.weights, ((1 - level) / 2, (1 + level) / 2))
         return np.minimum(middle - half, inner_low), np.maximum(middle + half, inner_high)
 

@@ -1,8 +1,11 @@
 """The one error and the one warning of a fit."""
 
+import sys
+import warnings
+from collections.abc import Iterable
 from typing import ClassVar
 
-__all__ = ["FitError", "FitWarning"]
+__all__ = ["FitError", "FitWarning", "issue", "warning_lines"]
 
 
 class FitError(ValueError):
@@ -41,3 +44,17 @@ class FitWarning(UserWarning):
 
     def __str__(self) -> str:
         return self.args[1]
+
+
+def issue(*found: Warning) -> None:
+    """Issue warnings at the line outside this package that led to them."""
+    package, frame, level = __name__.partition(".")[0], sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    for warning in found:
+        warnings.warn(warning, stacklevel=level)
+
+
+def warning_lines(found: Iterable[FitWarning]) -> list[str]:
+    """A line a warning, for summaries."""
+    return [f"  warning ({warning.kind}): {warning}" for warning in found]

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from .covariance import Covariance, parameter_covariance
 from .errors import FitError, FitWarning
+from .inputs import check_inside, check_positive
 from .laws import Law
 from .objectives import LOG, Objective
 from .prediction import Prediction, check_kind, check_level, warn_beyond
+from .quantiles import normal_quantile, student_quantile
 from .solver import Problem
 
 __all__ = ["Fit", "bound_units", "check_inside", "check_positive", "residual_unit", "scaled_x"]
@@ -206,11 +208,9 @@ class Fit:
 
     def student_quantile(self, level: float) -> float:
         """Half the width of a central interval, in standard errors: Student's, or of known binomial variance normal."""
-        from scipy.special import ndtri, stdtrit  # here, because it would double the time of the import
-
         if self.objective.is_binomial and self.residual_std <= 1:  # the variance is that of counts: known
-            return float(ndtri((1 + level) / 2))
-        return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
+            return normal_quantile(level)
+        return student_quantile(level, self.degrees_of_freedom)
 
     def _why_no_interval(self) -> str:
         return "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
@@ -259,7 +259,7 @@ class Fit:
             at = x.reshape(-1, self.law.num_inputs).T
             for name, asked, known in zip(self.law.inputs, at, np.atleast_2d(self.x.T), strict=True):
                 if name != "group":
-                    warn_beyond(asked, known, name, stacklevel=4)
+                    warn_beyond(asked, known, name)
 
     def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The ends of a band held in [0, 1] where every y lies there, above 0 where every y does."""
@@ -359,22 +359,6 @@ def scaled_x(fit: Fit, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
     if x.ndim == 0 or x.shape[-1] != inputs:
         raise ValueError(f"x of {fit.law.name!r} must have shape (..., {inputs}), got {x.shape}")
     return x.reshape(-1, inputs) / fit.x_unit, x.shape[:-1]
-
-
-def check_positive(name: str, values: np.ndarray) -> np.ndarray:
-    bad = np.flatnonzero(~(values.ravel() > 0) | ~np.isfinite(values.ravel()))
-    if bad.size:
-        row = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0]
-        raise ValueError(f"{name} must be positive and finite; row {row} is {values.ravel()[bad[0]]} ({bad.size} such)")
-    return values
-
-
-def check_inside(name: str, values: np.ndarray) -> np.ndarray:
-    bad = np.flatnonzero(~((values.ravel() > 0) & (values.ravel() < 1)))
-    if bad.size:
-        value = values.ravel()[bad[0]]
-        raise ValueError(f"{name} must lie strictly between 0 and 1; row {bad[0]} is {value:g} ({bad.size} such)")
-    return values
 
 
 def residual_unit(objective: Objective, y_unit: float) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
+from .errors import issue
 from .fit import Fit
 from .identification import check_range, find_warnings
 from .laws import Law, find_law
@@ -95,8 +95,7 @@ def fit_law(
     if shared:
         raise ValueError(f"shared={list(shared)} needs groups=, a label a point")
     fit = fit_points(find_law(law), x, y, per_point, options)
-    for warning in fit.warnings:
-        warnings.warn(warning, stacklevel=2)
+    issue(*fit.warnings)
     return fit
 
 

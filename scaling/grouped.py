@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import FitError, FitWarning
+from .errors import FitError, FitWarning, issue
 from .fit import Fit
 from .fitting import finished, fit_points, objective_of
 from .groups import number_groups
@@ -135,8 +135,7 @@ def fit_groups(
     theta, value, has_ended = solution.theta[best], float(solution.value[best]), bool(solution.converged[best])
     minimum = Minimum(theta, value, has_ended, others=theta[None][:0])
     fit = finished(problem, points, x_unit, y_unit, minimum, fixed)
-    for warning in fit.warnings:
-        warnings.warn(warning, stacklevel=3)
+    issue(*fit.warnings)
     return GroupedFit(fit, labels, law, shared)
 
 

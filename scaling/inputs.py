@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import FitWarning
+from .errors import FitWarning, issue
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_columns", "check_fractions", "column_of", "warn_unfinished"]
+__all__ = [
+    "check_accuracies",
+    "check_columns",
+    "check_fractions",
+    "check_inside",
+    "check_positive",
+    "column_of",
+    "finished_rows",
+    "loss_column",
+    "model_names",
+    "positive_column",
+]
 
 
 def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
@@ -25,6 +36,22 @@ def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
         value = values.ravel()[bad[0]]
         percent = " (is this percent? divide by 100)" if value > 1 else ""
         raise ValueError(f"{name} must lie in [0, 1]; row {bad[0]} is {value:g}{percent} ({bad.size} such)")
+    return values
+
+
+def check_positive(name: str, values: np.ndarray) -> np.ndarray:
+    bad = np.flatnonzero(~(values.ravel() > 0) | ~np.isfinite(values.ravel()))
+    if bad.size:
+        row = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0]
+        raise ValueError(f"{name} must be positive and finite; row {row} is {values.ravel()[bad[0]]} ({bad.size} such)")
+    return values
+
+
+def check_inside(name: str, values: np.ndarray) -> np.ndarray:
+    bad = np.flatnonzero(~((values.ravel() > 0) & (values.ravel() < 1)))
+    if bad.size:
+        value = values.ravel()[bad[0]]
+        raise ValueError(f"{name} must lie strictly between 0 and 1; row {bad[0]} is {value:g} ({bad.size} such)")
     return values
 
 
@@ -50,31 +77,74 @@ def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
     return values
 
 
-def warn_unfinished(runs: pd.DataFrame) -> np.ndarray:
-    """Which rows come from inside a run, shape (n,), with a warning where they are mixed with those of finished runs.
+def positive_column(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """A column as positive finite float64, shape (n,), or a ValueError that names the column and the row."""
+    return check_positive(f"column {name!r}", column_of(frame, name))
+
+
+def loss_column(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """A column of a loss, positive; one whose name ends in "error" holds fractions."""
+    values = positive_column(frame, name)
+    return check_fractions(f"column {name!r}", values) if name.endswith("error") else values
+
+
+def check_accuracies(
+    upstream: ArrayLike, downstream: ArrayLike, *, below_one: bool = True, least: int = 1,
+    names: tuple[str, str] = ("upstream_accuracy", "downstream_accuracy"),
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Two accuracies of each model as float64 in [0, 1], both of shape (n,).
+
+    Args:
+        below_one: whether the first must lie below 1, as for a law of its error.
+        least: number of models.
+
+    Raises:
+        ValueError: which accuracy, which row, what is valid.
+    """
+    first, second = (check_fractions(*pair) for pair in zip(names, (upstream, downstream), strict=True))
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValueError(f"accuracies must be one-dimensional and equally long, got {first.shape} and {second.shape}")
+    if first.size < least:
+        raise ValueError(f"accuracies must be of {least} models or more, got {first.size}")
+    if below_one and np.any(first == 1):
+        raise ValueError(f"{names[0]} must be below 1; row {np.argmax(first)} is 1")
+    return first, second
+
+
+def model_names(names: Sequence[Any] | None, num_models: int) -> list[str]:
+    """A name a model, "row 3" where there are none."""
+    labels = [f"row {i}" for i in range(num_models)] if names is None else [str(name) for name in names]
+    if len(labels) != num_models:
+        raise ValueError(f"names must have one label a model, {num_models}, got {len(labels)}")
+    return labels
+
+
+def finished_rows(runs: pd.DataFrame) -> np.ndarray:
+    """Which rows to use, shape (n,): those of finished runs, with a warning where others are mixed with them.
 
     A row is from inside a run where `cooled_down` is false, or, without that flag, where `step` is less than
     `planned_steps`. Its learning rate has not reached its end, so its error is above that of a run made for its length.
-    Rows that say neither, and columns that are missing, count as finished.
+    Rows that say neither, and columns that are missing, count as finished. Where no row is finished all are used.
 
     Warns:
         FitWarning: `unfinished_runs`.
 
     >>> import pandas as pd
-    >>> warn_unfinished(pd.DataFrame({"cooled_down": [True, None], "step": 5, "planned_steps": [9, 5]}))
-    array([False, False])
-    >>> warn_unfinished(pd.DataFrame({"cooled_down": [False, None], "step": 5, "planned_steps": [9, 9]}))
+    >>> finished_rows(pd.DataFrame({"cooled_down": [True, None], "step": 5, "planned_steps": [9, 5]}))
+    array([ True,  True])
+    >>> finished_rows(pd.DataFrame({"cooled_down": [False, None], "step": 5, "planned_steps": [9, 9]}))
     array([ True,  True])
     """
     is_unfinished = _is_unfinished(runs)
-    if is_unfinished.any() and not is_unfinished.all():
-        first = np.flatnonzero(is_unfinished)[0]
-        message = (
-            f"{is_unfinished.sum()} of {len(runs)} rows are from inside a run, the first is row {first}:"
-            " their error is above that of a run made for that length"
-        )
-        warnings.warn(FitWarning("unfinished_runs", message), stacklevel=3)
-    return is_unfinished
+    if is_unfinished.all() or not is_unfinished.any():
+        return np.ones(len(runs), dtype=bool)
+    first = np.flatnonzero(is_unfinished)[0]
+    message = (
+        f"{is_unfinished.sum()} of {len(runs)} rows are from inside a run and left out, the first is row {first}:"
+        " their error is above that of a run made for that length"
+    )
+    issue(FitWarning("unfinished_runs", message))
+    return ~is_unfinished
 
 
 def _is_unfinished(runs: pd.DataFrame) -> np.ndarray:

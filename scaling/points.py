@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import FitError
-from .fit import bound_units, check_inside, check_positive, residual_unit
+from .fit import bound_units, residual_unit
+from .inputs import check_inside, check_positive
 from .laws import Law
 from .objectives import Objective
 from .solver import Problem

@@ -1,12 +1,11 @@
 """What a law says at some x, with an interval."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import FitWarning
+from .errors import FitWarning, issue
 
 __all__ = ["KINDS", "Prediction", "check_kind", "check_level", "warn_beyond"]
 
@@ -46,11 +45,11 @@ def check_kind(kind: str) -> None:
         raise ValueError(f"kind must be one of {KINDS}, got {kind!r}")
 
 
-def warn_beyond(x: np.ndarray, known: np.ndarray, name: str = "x", stacklevel: int = 3) -> None:
+def warn_beyond(x: np.ndarray, known: np.ndarray, name: str = "x") -> None:
     """Warn where x lies more than a decade beyond the known ones."""
     if np.size(x) == 0:
         return
     far = max(np.max(x) / np.max(known), np.min(known) / np.min(x))
     if far > _FAR:
         text = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
-        warnings.warn(FitWarning("extrapolation", text), stacklevel=stacklevel)
+        issue(FitWarning("extrapolation", text))

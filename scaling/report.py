@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import FitWarning
+from .errors import FitWarning, warning_lines
 from .fit import Fit
 from .laws import find_law
 from .objectives import find_objective
@@ -71,7 +71,7 @@ def _checklist(fit: Fit) -> list[str]:
 
 
 def _warnings(fit: Fit) -> list[str]:
-    return [f"  warning ({w.kind}): {w}" for w in fit.warnings]
+    return warning_lines(fit.warnings)
 
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:

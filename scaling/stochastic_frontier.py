@@ -17,10 +17,11 @@ import numpy as np
 from .bootstrap import BootstrapFit
 from .errors import FitError, FitWarning
 from .excess import MAX_SHAPE, log_density, log_survival
-from .fit import Fit, check_positive
+from .fit import Fit
 from .fitting import quiet_fit
 from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
+from .inputs import check_positive
 from .lack_of_fit import LEAST_P_VALUE, thin, worst_part
 from .laws import Law, find_law
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .bootstrap import BootstrapFit, solve_draws
-from .errors import FitError, FitWarning
+from .errors import FitError, FitWarning, issue
 from .fit import Fit
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
@@ -151,8 +151,7 @@ def solve_worlds(
         basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
     basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
     misfit = tuple(_misfit(warning) for warning in world.warnings if warning.kind == "poor_fit")
-    for warning in misfit:
-        warnings.warn(warning, stacklevel=4)
+    issue(*misfit)
     parts = (solved.residual_draws, solved.num_failed)
     return WorldDraws(fit, basic, *parts, world=theta, refits=solved.theta, misfit=misfit)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import FitError, FitWarning
-from ..fit import Fit, check_positive
+from ..fit import Fit
 from ..groups import number_groups
-from ..inputs import check_columns, check_fractions, column_of
+from ..inputs import check_columns, loss_column, positive_column
 from ..prediction import check_level
+from ..quantiles import expanded_level, student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +55,7 @@ def read_runs(
     """The columns that an allocation needs, checked; compute is k N D where there is no column of it."""
     if len(frame) == 0:
         raise ValueError("runs must have a row or more, got none")
-    values = column_of(frame, y)
-    check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
+    values = loss_column(frame, y)
     log_n, log_d = _log_column(frame, num_params), _log_column(frame, images_seen)
     if compute is not None:
         log_c = _log_column(frame, compute)
@@ -71,7 +71,7 @@ def read_runs(
 
 
 def _log_column(frame: pd.DataFrame, name: str) -> np.ndarray:
-    return np.log(check_positive(f"column {name!r}", column_of(frame, name)))
+    return np.log(positive_column(frame, name))
 
 
 def _labels(frame: pd.DataFrame, name: str) -> np.ndarray:
@@ -121,13 +121,11 @@ class PowerLine:
         return float(low), float(high)
 
     def _quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
-        from scipy.special import ndtr, stdtrit  # here, because it would double the time of the import
-
         check_level(level)
         if self.degrees_of_freedom <= 0:  # nothing tells how wide
             return np.stack([np.full(draws.shape[1:], end) for end in (-np.inf, np.inf)])
         if np.isfinite(self.degrees_of_freedom):
-            level = 2 * ndtr(stdtrit(self.degrees_of_freedom, (1 + level) / 2)) - 1
+            level = expanded_level(student_quantile(level, self.degrees_of_freedom))
         low = np.quantile(draws, (1 - level) / 2, axis=0, method="lower")
         return np.stack([low, np.quantile(draws, (1 + level) / 2, axis=0, method="higher")])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_fractions, column_of, warn_unfinished
+from ..inputs import check_columns, check_fractions, column_of, finished_rows, positive_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,6 @@ def bottlenecks(
     data: str = "train_examples",
     duration: str = "images_seen",
     error: str = "upstream_error",
-    include_unfinished: bool = False,
 ) -> Bottlenecks:
     """The best error of each model size and of each data size, and what holds each cell of the grid back.
 
@@ -78,7 +77,6 @@ def bottlenecks(
         data: column of the number of training images in its data set, positive.
         duration: column of how long it was trained, positive: images seen, or steps.
         error: column of its error, a fraction.
-        include_unfinished: whether rows from inside a run count among finished ones (see `warn_unfinished`).
 
     Raises:
         ValueError: a column is missing or has bad values, a model has two sizes, or no row is left.
@@ -99,14 +97,13 @@ def bottlenecks(
     3     L  900.0   0.20       0.0      0.000   none
     """
     check_columns(runs, model, size, data, duration, error)
-    is_unfinished = warn_unfinished(runs)
-    is_left_out = is_unfinished & (not include_unfinished and not is_unfinished.all())
-    table = _clean(runs[~is_left_out], {"size": size, "data": data, "duration": duration}, error, model)
+    is_used = finished_rows(runs)
+    table = _clean(runs[is_used], {"size": size, "data": data, "duration": duration}, error, model)
     cells = _add_cuts(_cells(table), table)
     by_model, by_data = (_best(cells, by) for by in ("model", "data"))
     by_model["is_largest_data"] = by_model["data"] == cells["data"].max()
     by_data["is_largest_model"] = by_data["size"] == cells["size"].max()
-    return Bottlenecks(cells, by_model.sort_values("size", ignore_index=True), by_data, int(is_left_out.sum()))
+    return Bottlenecks(cells, by_model.sort_values("size", ignore_index=True), by_data, int((~is_used).sum()))
 
 
 def _clean(runs: pd.DataFrame, amounts: dict[str, str], error: str, model: str) -> pd.DataFrame:
@@ -115,11 +112,7 @@ def _clean(runs: pd.DataFrame, amounts: dict[str, str], error: str, model: str) 
 
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")
-    columns = {name: column_of(runs, column) for name, column in amounts.items()}
-    for name, values in columns.items():
-        if np.any(values <= 0):
-            row = np.flatnonzero(values <= 0)[0]
-            raise ValueError(f"column {amounts[name]!r} must be positive; row {row} is {values[row]:g}")
+    columns = {name: positive_column(runs, column) for name, column in amounts.items()}
     columns["error"] = check_fractions(f"column {error!r}", column_of(runs, error))
     table = pd.DataFrame({"model": runs[model].astype(str).to_numpy(), **columns})
     sizes = table.groupby("model")["size"].nunique()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
-from ..fit import check_positive
+from ..errors import FitError, FitWarning, issue, warning_lines
 from ..hulls import check_points
-from ..inputs import check_fractions
+from ..inputs import check_fractions, check_positive
 from ..laws import Law
 from ..prediction import check_level
 from .family_costs import Costs, FamilyRuns, fit_family, interpolated_costs, law_costs
@@ -67,7 +65,7 @@ class CostRatio:
             lines.append("  * beyond the runs of a family")
         for row in self.left_out.itertuples():
             lines.append(f"  left out ({row.method}) {row.target_error:.4g}: {row.reason}")
-        return "\n".join([*lines, *(f"  warning ({warning.kind}): {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *warning_lines(self.warnings)])
 
 
 def _cell(row: Any) -> str:
@@ -172,8 +170,7 @@ def cost_ratio(
     missing = "; ".join(dict.fromkeys(row["reason"] for row in rows if "unreached" in row.get("reason", "")))
     if missing and targets is not None:
         notes.append(FitWarning("unreached", missing))
-    for note in notes:
-        warnings.warn(note, stacklevel=2)
+    issue(*notes)
     table, left_out = _tables(rows)
     return CostRatio(pair[0], pair[1], laws[0], laws[1], table, left_out, level, tuple(notes))
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bootstrap import BootstrapFit, case_weights, solve_draws
-from ..errors import FitError, FitWarning
-from ..fit import Fit, check_positive
+from ..errors import FitError, FitWarning, issue, warning_lines
+from ..fit import Fit
 from ..fitting import fit_law
 from ..hulls import check_points
+from ..inputs import check_positive
 from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
 from ..selection import check_hull_axes, check_selection, drawn_selection, select
@@ -131,11 +132,11 @@ class FrontierFit:
             if self.intervals == "simulated_world":
                 head += ", with the bias of the selection taken off: the law itself may lie outside"
             notes = self.bootstrap.warnings + self._own_warnings()
-            own = [f"  warning ({warning.kind}): {warning}" for warning in notes]
+            own = warning_lines(notes)
             return "\n".join([head, self.fit.summary(), *lines, *own])
         law = self.fit.law
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
-        notes = [f"  warning ({warning.kind}): {warning}" for warning in self.warnings]
+        notes = warning_lines(self.warnings)
         head = [f"stochastic frontier of {self.x.size} runs", f"{law.name}: {law.formula}"]
         return "\n".join([*head, *params, *lines, *self.stochastic.summary_lines(), *notes])
 
@@ -237,13 +238,11 @@ def fit_frontier(
         draws = solve_draws(fit, x[ever] / fit.x_unit, y[ever] / fit.y_unit, weights[:, ever], rng)
         kind = "case_bootstrap"
     result = FrontierFit(x, y, selected, selection, fit, draws, kind, hull_axes=hull_axes)
-    for warning in result._own_warnings():
-        warnings.warn(warning, stacklevel=2)
+    issue(*result._own_warnings())
     return result
 
 
 def _stochastic(x: np.ndarray, y: np.ndarray, law: str | Law, **options: Any) -> FrontierFit:
     found = fit_stochastic_frontier(x, y, law, **options)
-    for warning in found.warnings:
-        warnings.warn(warning, stacklevel=3)
+    issue(*found.warnings)
     return FrontierFit(x, y, found.near, "stochastic", found.fit, found.draws, "posterior", found)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError
-from ..fit import check_positive
-from ..inputs import column_of
+from ..inputs import check_positive, column_of, positive_column
 from .shapes import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def best_shapes(
 
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
-    log_c = np.log(check_positive(f"column {compute!r}", column_of(runs, compute)))
+    log_c = np.log(positive_column(runs, compute))
     loss = column_of(runs, y)
     shape = np.stack([column_of(runs, name) for name in dimensions], axis=1)
     if not min_decades >= 0:

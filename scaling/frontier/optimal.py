@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
-from ..fit import check_positive
-from ..inputs import warn_unfinished
+from ..errors import FitError, FitWarning, issue, warning_lines
+from ..inputs import check_positive, finished_rows
 from ..prediction import check_level, warn_beyond
 from .allocation import AllocationFit, Runs, read_runs
 from .envelope import fit_envelope
@@ -122,7 +121,7 @@ class OptimalAllocation:
             else:
                 a, b = (f"{x} = {row[x]:.3f} [{row[x + '_low']:.3f}, {row[x + '_high']:.3f}]" for x in "ab")
                 lines.append(f"  {row['approach']:>10}: {a}   {b}")
-        return "\n".join([*lines, *(f"  warning ({warning.kind}): {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *warning_lines(self.warnings)])
 
     def __repr__(self) -> str:
         return self.summary()
@@ -154,7 +153,7 @@ def optimal_allocation(
        budget whose parabola is concave or has its vertex outside the sizes tried is refused, with its reason.
     3. "parametric": L = E + A N^-alpha + B D^-beta, least at C = k N D where N = G (C / k)^(beta / (alpha + beta)).
 
-    Approaches 2 and 3 use the last row of each run.
+    Approaches 2 and 3 use the last row of each run; where only some of these are of a finished schedule, those.
 
     What they miss, measured on exact losses of the law of Hoffmann et al. (a = .4516) at nine budgets, 6e18 to 3e21:
 
@@ -212,7 +211,7 @@ def optimal_allocation(
         flops_per_param_image=flops_per_param_image,
     )  # fmt: skip
     last = rows.last_rows()
-    warn_unfinished(runs.iloc[last])
+    last = last[finished_rows(runs.iloc[last])]
     rng, finals = np.random.default_rng(0 if rng is None else rng), rows.take(last)
     ways: dict[str, Callable[[], AllocationFit]] = {
         "envelope": lambda: fit_envelope(rows, smoothing, tolerance, num_draws, rng),
@@ -232,8 +231,7 @@ def optimal_allocation(
     if not fits:
         raise FitError("no approach has an optimum: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
     result = OptimalAllocation(fits, reasons, finals)
-    for warning in result.warnings:
-        warnings.warn(warning, stacklevel=2)
+    issue(*result.warnings)
     return result
 
 

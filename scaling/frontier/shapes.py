@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bootstrap import BootstrapFit, bootstrap_fit
-from ..errors import FitError, FitWarning
-from ..fit import check_positive
+from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting import quiet_fit
-from ..inputs import check_fractions, column_of, warn_unfinished
+from ..inputs import check_positive, finished_rows, loss_column, positive_column
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 
@@ -108,7 +107,7 @@ class ShapeFit:
         for row in self.exponent_table(level).to_dict("records"):
             text = f"s = {row['s']:.3f} [{row['low']:.3f}, {row['high']:.3f}], {level:.0%} interval"
             lines.append(f"  {row['dimension']:>8}: " + (f"none ({row['reason']})" if row["reason"] else text))
-        return "\n".join([*lines, *(f"  warning ({warning.kind}): {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *warning_lines(self.warnings)])
 
     def __repr__(self) -> str:
         return self.summary()
@@ -161,11 +160,10 @@ def fit_shapes(
     """
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
-    warn_unfinished(runs)
-    t = check_positive(f"column {compute!r}", column_of(runs, compute))
-    values = column_of(runs, y)
-    check_positive(f"column {y!r}", check_fractions(y, values) if y.endswith("error") else values)
-    shape = {name: check_positive(f"column {name!r}", column_of(runs, name)) for name in dimensions}
+    runs = runs[finished_rows(runs)]
+    t = positive_column(runs, compute)
+    values = loss_column(runs, y)
+    shape = {name: positive_column(runs, name) for name in dimensions}
     if not shape:
         raise ValueError(f"dimensions must name columns of the shape, such as {DIMENSIONS}, got {dimensions!r}")
     middle = _center(shape, center)
@@ -183,8 +181,7 @@ def fit_shapes(
     if not draws:
         raise FitError("no dimension has an optimum: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
     result = ShapeFit(draws, reasons, middle)
-    for warning in result.warnings:
-        warnings.warn(warning, stacklevel=2)
+    issue(*result.warnings)
     return result
 
 

@@ -5,14 +5,13 @@ and M4 that is not a likelihood: its global minimum is often at c = 0, and the p
 minimum nearest to c = min(y) - 0.001, where the search starts.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
+from ..errors import FitError, FitWarning, issue
 from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["alabdulmohsin2022_m1", "alabdulmohsin2022_m2", "alabdulmohsin2022_m3", "alabdulmohsin2022_m4"]
@@ -246,7 +245,7 @@ def _curve(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple
     if len(curve) < x.size:
         repeated = f"{x.size - len(curve)} of {x.size} rows share an x with a later row"
         message = f"{repeated}, which overwrites them, as {estimator!r} was published"
-        warnings.warn(FitWarning("repeated_x", message), stacklevel=3)
+        issue(FitWarning("repeated_x", message))
     x = np.array(sorted(curve))
     return check_points(estimator, x, np.array([curve[value] for value in x]), min_points)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..fit import check_positive
+from ..inputs import check_positive
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..fit import check_positive
-from ..inputs import check_columns, column_of
+from ..inputs import check_columns, column_of, positive_column
 from .factors import describe_difference, is_unknown, unequal_factors
 from .labels import check_unique, labelled_row
 
@@ -129,7 +128,7 @@ def _no_controls() -> pd.DataFrame:
 def _amounts(table: pd.DataFrame, a: int, b: int, amounts: Sequence[str]) -> pd.DataFrame:
     import pandas as pd  # here, because it is most of the time of the import
 
-    columns = {name: check_positive(name, column_of(table, name)) for name in amounts}
+    columns = {name: positive_column(table, name) for name in amounts}
     pairs = {name: (values[a], values[b], values[b] / values[a]) for name, values in columns.items()}
     return pd.DataFrame.from_dict(pairs, orient="index", columns=["value_a", "value_b", "ratio"])
 

@@ -256,5 +256,5 @@ def _quietly(
         if isinstance(warning.message, FitWarning):
             kinds[warning.message.kind] = True
         else:
-            warnings.warn(warning.message, stacklevel=3)
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return fit, ", ".join(kinds)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError
 from ..inputs import check_fractions, column_of
 from ..prediction import check_level
+from ..quantiles import normal_quantile
 from .lines import AXIS_SCALINGS
 
 if TYPE_CHECKING:
@@ -81,12 +82,10 @@ def correlate_centred_logits(
 
 
 def _correlation(name: str, x: np.ndarray, y: np.ndarray, level: float) -> tuple[float, float, float]:
-    from scipy.special import ndtri  # here, because it would double the time of the import
-
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise FitError(f"all accuracies of {name} or of the upstream set are equal: no correlation")
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    half = float(ndtri((1 + level) / 2)) / np.sqrt(x.size - 3)
+    half = normal_quantile(level) / np.sqrt(x.size - 3)
     if abs(r) == 1:
         return r, r, r
     return r, float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))

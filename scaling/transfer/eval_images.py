@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from ..inputs import check_fractions
 from ..prediction import check_level
 
-__all__ = ["accuracy_interval", "corrected", "normal_quantile", "sampling_variance"]
+__all__ = ["accuracy_interval", "corrected", "sampling_variance"]
 
 
 def accuracy_interval(accuracy: ArrayLike, num_eval: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -54,14 +54,6 @@ def sampling_variance(name: str, accuracy: np.ndarray, num_eval: ArrayLike | Non
     num = _check_num_eval(name, num_eval, accuracy.shape)
     p = (accuracy * num + 1) / (num + 2)
     return p * (1 - p) / num
-
-
-def normal_quantile(level: float) -> float:
-    """Half the width of a central interval, in standard errors."""
-    from scipy.special import ndtri  # here, because it would double the time of the import
-
-    check_level(level)
-    return float(ndtri((1 + level) / 2))
 
 
 def _check_num_eval(name: str, num_eval: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bootstrap import BootstrapFit, case_weights, solve_draws
-from ..errors import FitError, FitWarning
+from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
 from ..fitting import fit_law
 from ..inputs import check_fractions
@@ -139,7 +138,7 @@ class TransferFit:
             head = f"stochastic frontier of {self.upstream.size} models"
         tail = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
-        notes = [f"  warning ({warning.kind}): {warning}" for warning in self.warnings]
+        notes = warning_lines(self.warnings)
         formula = f"{self.fit.law.name}: {self.fit.law.formula}"
         if self.stochastic is None:
             formula += f"   (objective {self.fit.objective.name})"
@@ -244,8 +243,7 @@ def fit_transfer(
         options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
         rows = np.flatnonzero(inside if selection == "all" else upstream <= window[1])
         result = _on_selection(upstream, downstream, rows, bayes, how, objective, **options)
-    for warning in result._own_warnings():
-        warnings.warn(warning, stacklevel=2)
+    issue(*result._own_warnings())
     return result
 
 

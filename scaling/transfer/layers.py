@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..hulls import convex_hull
-from ..inputs import check_columns, check_fractions, column_of
+from ..inputs import check_columns, check_fractions, column_of, positive_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,9 +105,7 @@ def _layer_curves(
 
 
 def _binomial_error(evals: pd.DataFrame, accuracy: np.ndarray) -> np.ndarray:
-    num_eval = column_of(evals, "num_eval")
-    if np.any(num_eval <= 0):
-        raise ValueError(f"column 'num_eval' must be positive; row {np.flatnonzero(num_eval <= 0)[0]} is not")
+    num_eval = positive_column(evals, "num_eval")
     return np.sqrt(accuracy * (1 - accuracy) / num_eval)
 
 

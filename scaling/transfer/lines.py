@@ -6,7 +6,6 @@ or by a line through the models on the frontier.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
+from ..errors import FitError, FitWarning, issue
 from ..inputs import check_fractions
 from ..laws import LAWS
 from ..laws.base import Link
-from ..prediction import Prediction, check_kind, check_level
+from ..prediction import Prediction, check_kind
+from ..quantiles import student_quantile
 from .eval_images import corrected
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class AccuracyLine:
         """Of "slope" or "intercept": Student's t, models independent and alike in scatter."""
         if name not in ("slope", "intercept"):
             raise ValueError(f"name must be 'slope' or 'intercept', got {name!r}")
-        half = self._quantile(level) * np.sqrt(self.covariance[int(name == "intercept")][int(name == "intercept")])
+        half = self.student_quantile(level) * np.sqrt(
+            self.covariance[int(name == "intercept")][int(name == "intercept")]
+        )
         return float(getattr(self, name) - half), float(getattr(self, name) + half)
 
     @overload
@@ -94,7 +96,9 @@ class AccuracyLine:
         middle = self.slope * z + self.intercept
         if level is None:
             return self._back(middle)
-        half = self._quantile(level) * np.sqrt(self.variance_at(z) + (kind == "prediction") * self.residual_std**2)
+        half = self.student_quantile(level) * np.sqrt(
+            self.variance_at(z) + (kind == "prediction") * self.residual_std**2
+        )
         ends = (self._back(end) for end in (middle, middle - half, middle + half))
         return Prediction(accuracy, *ends, level=level, kind=kind)
 
@@ -105,11 +109,9 @@ class AccuracyLine:
     def _back(self, z: np.ndarray) -> np.ndarray:
         return np.clip(self.link.backward(z), 0.0, 1.0)
 
-    def _quantile(self, level: float) -> float:
-        from scipy.special import stdtrit  # here, because it would double the time of the import
-
-        check_level(level)
-        return float(stdtrit(self.upstream.size - 2, (1 + level) / 2))
+    def student_quantile(self, level: float) -> float:
+        """Half the width of a central interval, in standard errors of the line."""
+        return student_quantile(level, self.upstream.size - 2)
 
     def shares_of_low(self, threshold: float = _LOW_ACCURACY) -> dict[str, float]:
         """What models with an accuracy below `threshold` (of either) weigh.
@@ -177,7 +179,7 @@ def fit_line(
     models = _Models.of(upstream_accuracy, downstream_accuracy, upstream_num_eval, downstream_num_eval, names)
     line = _fit(models.placed_on(scaling), scaling)
     if line.dropped:
-        warnings.warn(FitWarning("dropped_points", _dropped_text(line.dropped)), stacklevel=2)
+        issue(FitWarning("dropped_points", _dropped_text(line.dropped)))
     return line
 
 
@@ -212,7 +214,7 @@ def compare_scalings(
     models = _Models.of(upstream_accuracy, downstream_accuracy, upstream_num_eval, downstream_num_eval, names)
     models = models.placed_on(*AXIS_SCALINGS)
     if models.dropped:
-        warnings.warn(FitWarning("dropped_points", _dropped_text(models.dropped)), stacklevel=2)
+        issue(FitWarning("dropped_points", _dropped_text(models.dropped)))
     rows = {name: _row(_fit(models, name), level) for name in AXIS_SCALINGS}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scaling")
 

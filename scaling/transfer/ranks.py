@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..groups import number_groups
 from ..inputs import check_fractions, column_of
 from ..prediction import check_level
+from ..quantiles import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +147,7 @@ def _jackknife_interval(total: np.ndarray, gone: np.ndarray, num_groups: int, le
 
     A share of 0 or 1 is one in every group: then the exact bound of as many pairs as there are without a common group.
     """
-    from scipy.special import expit, logit, stdtrit  # here, because it would double the time of the import
+    from scipy.special import expit, logit  # here, because it would double the time of the import
 
     share, tail = total[0] / total[1], (1 - level) / 2
     bound = 1 - tail ** (1 / max(num_groups // 2, 1))
@@ -159,7 +160,7 @@ def _jackknife_interval(total: np.ndarray, gone: np.ndarray, num_groups: int, le
     error = np.sqrt((num_groups - 1) / num_groups * np.sum((shares - shares.mean()) ** 2))
     # Where each model is in equally many discordant pairs the jackknife sees no spread: no less than independent pairs.
     error = max(error, np.sqrt(share * (1 - share) * 2 / (num_groups * (num_groups - 1))))
-    half = stdtrit(num_groups - 1, 1 - tail) * error / (share * (1 - share))
+    half = student_quantile(level, num_groups - 1) * error / (share * (1 - share))
     return float(expit(logit(share) - half)), float(expit(logit(share) + half))
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_fractions
-from .eval_images import normal_quantile, sampling_variance
+from ..quantiles import normal_quantile
+from .eval_images import sampling_variance
 from .lines import AccuracyLine, fit_line
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ class Robustness:
     def table(self, level: float = 0.95) -> pd.DataFrame:
         """A row a model, the most robust first: accuracies, drop, that of the line, effective robustness with interval.
 
-        The interval is normal, from `standard_error`.
+        The interval is Student's, with the degrees of freedom of the line.
         """
         import pandas as pd  # here, because it is most of the time of the import
 
-        half = normal_quantile(level) * self.standard_error
+        half = self.line.student_quantile(level) * self.standard_error
         columns = {
             "model": self.names, "standard_accuracy": self.standard, "shifted_accuracy": self.shifted,
             "drop": self.standard - self.shifted, "predicted_accuracy": self.shifted - self.effective,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError
-from ..fit import Fit, check_positive
+from ..errors import FitError, warning_lines
+from ..fit import Fit
 from ..fitting import quiet_fit
-from ..inputs import check_fractions
+from ..inputs import check_fractions, check_positive
 from ..laws import find_law
 from ..prediction import check_level
+from ..quantiles import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +138,7 @@ def sufficient_predictor(
 
 
 def notes(fit: Fit) -> list[str]:
-    return [f"  warning ({warning.kind}): {warning}" for warning in fit.warnings]
+    return warning_lines(fit.warnings)
 
 
 def check_runs(upstream_accuracy: ArrayLike, downstream_accuracy: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +195,7 @@ def _basis(columns: np.ndarray) -> np.ndarray:
 def _factor_row(
     name: str, values: np.ndarray, residuals: np.ndarray, columns: np.ndarray, level: float
 ) -> dict[str, float]:
-    from scipy.special import stdtr, stdtrit  # here, because it would double the time of the import
+    from scipy.special import stdtr  # here, because it would double the time of the import
     from scipy.stats import rankdata
 
     decades = np.log10(values)
@@ -209,7 +210,7 @@ def _factor_row(
     freedom = residuals.size - columns.shape[1] - 1
     leverage = np.sum(columns**2, axis=1) + own**2 / (own @ own)
     error = np.linalg.norm(own * left / (1 - np.minimum(leverage, LARGEST_LEVERAGE))) / (own @ own)
-    half = stdtrit(freedom, (1 + level) / 2) * error
+    half = student_quantile(level, freedom) * error
     correlation = np.corrcoef(rankdata(residuals), rankdata(values))[0, 1] if np.ptp(residuals) > 0 else 0.0
     p_value = 2 * stdtr(freedom, -abs(slope) / error) if error > 0 else float(slope == 0)
     return {

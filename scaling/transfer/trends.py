@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError, FitWarning
-from ..inputs import check_columns, check_fractions, column_of, warn_unfinished
+from ..inputs import check_columns, check_fractions, column_of, finished_rows
 from ..prediction import check_level
 from .fit import fit_transfer
 from .task_columns import find_tasks
@@ -67,7 +67,7 @@ def fit_tasks(
     import pandas as pd  # here, because it is most of the time of the import
 
     check_level(level)
-    warn_unfinished(records)
+    records = records[finished_rows(records)]
     check_columns(records, upstream, *([] if group is None else [group]))
     if group is not None and records[group].isna().any():
         raise ValueError(

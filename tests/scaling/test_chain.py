@@ -144,3 +144,11 @@ def test_coverage_where_both_laws_are_fitted_to_the_same_runs(kinds):
         covered.append(bool(band.low <= truth <= band.high))
     print(kinds, np.mean(covered))
     assert np.mean(covered) >= 0.88  # .95 less three standard errors (.016) and what a smooth excess leaves out
+
+
+def test_a_target_that_the_least_run_beats_has_an_interval_below_it():
+    chain, _ = chained(np.random.default_rng(5), 200, "stochastic", "stochastic")
+    least = float(chain.compute.min())
+    target = chain.solve_for_compute(float(chain.predict(0.2 * least)))
+    assert target.low < target.compute == pytest.approx(0.2 * least, rel=1e-6)
+    assert target.compute < target.high < least

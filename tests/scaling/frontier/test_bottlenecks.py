@@ -4,7 +4,7 @@ import pytest
 
 from scaling import FitWarning
 from scaling.frontier import bottlenecks
-from scaling.inputs import warn_unfinished
+from scaling.inputs import finished_rows
 
 
 @pytest.fixture
@@ -85,43 +85,41 @@ def test_the_order_of_rows_changes_nothing():
 def test_rows_from_inside_a_run_are_left_out_and_named():
     runs = grid(0.4, 0.4).assign(cooled_down=True)
     runs.loc[[1, 5], "cooled_down"] = False
-    with pytest.warns(FitWarning, match="2 of 18 rows are from inside a run, the first is row 1") as caught:
+    with pytest.warns(
+        FitWarning, match="2 of 18 rows are from inside a run and left out, the first is row 1"
+    ) as caught:
         found = bottlenecks(runs)
     assert caught[0].filename == __file__
     assert caught[0].message.kind == "unfinished_runs"
     assert found.num_excluded == 2
     assert cell(found, "1.0", 1e3)["longest"] == 1e5
-    with pytest.warns(FitWarning, match="from inside a run"):
-        kept = bottlenecks(runs, include_unfinished=True)
-    assert kept.num_excluded == 0
-    assert cell(kept, "1.0", 1e3)["longest"] == 1e6
 
 
 @pytest.mark.parametrize(
-    ("columns", "expected"),
+    "columns",
     [
-        ({}, [False, False]),
-        ({"cooled_down": [None, None]}, [False, False]),
-        ({"cooled_down": [False, False]}, [True, True]),
-        ({"step": [5, 5], "planned_steps": [5, 5]}, [False, False]),
+        {},
+        {"cooled_down": [None, None]},
+        {"cooled_down": [False, False]},
+        {"step": [5, 5], "planned_steps": [5, 5]},
     ],
 )
-def test_rows_of_one_kind_are_no_mixture(columns, expected):
-    assert warn_unfinished(pd.DataFrame({"run_id": ["a", "b"], **columns})).tolist() == expected
+def test_rows_of_one_kind_are_no_mixture_and_all_used(columns):
+    assert finished_rows(pd.DataFrame({"run_id": ["a", "b"], **columns})).all()
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "object", "bool[pyarrow]"])
 def test_a_flag_of_any_type_is_read(dtype):
     flags = pd.Series([True, False, None], dtype=dtype)
     with pytest.warns(FitWarning, match="1 of 3 rows"):
-        assert warn_unfinished(pd.DataFrame({"cooled_down": flags})).tolist() == [False, True, False]
+        assert finished_rows(pd.DataFrame({"cooled_down": flags})).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"num_params": [1, 2]}, "a model has one 'num_params'; 'S' has 2"),
-        ({"train_examples": [0, 1]}, "column 'train_examples' must be positive; row 0 is 0"),
+        ({"train_examples": [0, 1]}, "column 'train_examples' must be positive and finite; row 0 is 0"),
         ({"upstream_error": [0.2, 30]}, r"must lie in \[0, 1\]; row 1 is 30 \(is this percent"),
         ({"images_seen": [1, np.nan]}, "column 'images_seen' must hold finite numbers; row 1"),
     ],

@@ -154,7 +154,7 @@ def test_bad_rows_are_named():
         optimal_allocation(runs.assign(num_params=runs["num_params"].where(runs.index != 2, 0)), **LOSS)
     with pytest.raises(ValueError, match="'upstream_loss' must hold finite numbers; row 3 is nan"):
         optimal_allocation(runs.assign(upstream_loss=runs["upstream_loss"].where(runs.index != 3)), **LOSS)
-    with pytest.raises(ValueError, match=r"upstream_error must lie in \[0, 1\]; row 0 is .*percent"):
+    with pytest.raises(ValueError, match=r"column 'upstream_error' must lie in \[0, 1\]; row 0 is .*percent"):
         optimal_allocation(runs.assign(upstream_error=40.0), num_draws=2)
     twice = curve_runs(8, 5)
     with pytest.raises(ValueError, match="a run must have one row at each compute; run_id 'run0' has rows 0 and 40"):
@@ -232,7 +232,7 @@ def test_the_parametric_optimum_is_that_of_the_published_constants():
 def test_runs_whose_schedule_had_not_ended_are_flagged_among_finished_ones():
     runs = isoflop_runs().assign(cooled_down=True)
     runs.loc[3, "cooled_down"] = False
-    with pytest.warns(FitWarning, match="1 of 81 rows are from inside a run"):
+    with pytest.warns(FitWarning, match="1 of 81 rows are from inside a run and left out"):
         optimal_allocation(runs, approaches=["isoflop"], **LOSS)
 
 
