@@ -1,7 +1,7 @@
 """Fair tables: compare rows that may be compared, say where they may not, and check a table against itself."""
 
 from .audit import audit_repeats, audit_signs, audit_summary, audit_values, contradictions
-from .compute_units import chip_days, core_days, cost_ratios, days_on_cores
+from .compute_units import chip_days, core_days, days_on_cores, pairwise_ratios
 from .controls import ControlledComparison, check_comparison
 from .duplicates import audit_duplicates
 from .error_cut import error_cut
@@ -29,7 +29,6 @@ __all__ = [
     "compare_rows",
     "contradictions",
     "core_days",
-    "cost_ratios",
     "days_on_cores",
     "error_cut",
     "extreme_tasks",
@@ -38,6 +37,7 @@ __all__ = [
     "group_means",
     "missing_cells",
     "one_factor_difference",
+    "pairwise_ratios",
     "rank_flips",
     "task_gaps",
     "vtab_task",

@@ -13,7 +13,7 @@ from ..inputs import check_positive
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CORES_PER_CHIP", "chip_days", "core_days", "cost_ratios", "days_on_cores"]
+__all__ = ["CORES_PER_CHIP", "chip_days", "core_days", "days_on_cores", "pairwise_ratios"]
 
 CORES_PER_CHIP = 2  # of a TPUv3 chip: Dosovitskiy et al. 2020 (arXiv 2010.11929), section 4.2
 
@@ -53,7 +53,7 @@ def days_on_cores(core_days: ArrayLike, num_cores: ArrayLike) -> np.ndarray:
     return _positive("core_days", core_days) / _positive("num_cores", num_cores)
 
 
-def cost_ratios(costs: Mapping[str, float] | pd.Series) -> pd.DataFrame:
+def pairwise_ratios(costs: Mapping[str, float] | pd.Series) -> pd.DataFrame:
     """Every cost over every other, all in one unit: row i, column j is costs[i] / costs[j].
 
     Raises:
@@ -61,7 +61,7 @@ def cost_ratios(costs: Mapping[str, float] | pd.Series) -> pd.DataFrame:
 
     Source: the ratios of the last row of Table 2 of Dosovitskiy et al. 2020.
 
-    >>> ratios = cost_ratios({"ViT-L/16": 0.68, "BiT-L": 9.9})
+    >>> ratios = pairwise_ratios({"ViT-L/16": 0.68, "BiT-L": 9.9})
     >>> float(ratios.loc["BiT-L", "ViT-L/16"].round(1))
     14.6
     """

@@ -7,11 +7,11 @@ from scaling.tables import (
     audit_values,
     check_comparison,
     compare_rows,
-    cost_ratios,
     factor_differences,
     factor_ranges,
     group_means,
     one_factor_difference,
+    pairwise_ratios,
     rank_flips,
 )
 
@@ -33,7 +33,7 @@ def vit_rows(published, a, b, **options):
 
 
 def vit_cost_ratio(published, a, b):
-    return cost_ratios(vit_table2(published)[1]).loc[a, b]
+    return pairwise_ratios(vit_table2(published)[1]).loc[a, b]
 
 
 def vtab(published):

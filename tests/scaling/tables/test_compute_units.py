@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.tables import chip_days, core_days, cost_ratios, days_on_cores, error_cut
+from scaling.tables import chip_days, core_days, days_on_cores, error_cut, pairwise_ratios
 
 
 def test_days_on_the_same_cores_come_back():
@@ -14,7 +14,7 @@ def test_a_chip_of_one_core_has_as_many_chip_days():
 
 
 def test_ratios_are_each_others_inverse_and_one_to_themselves():
-    ratios = cost_ratios({"a": 2.5, "b": 0.68, "c": 12.3}).to_numpy()
+    ratios = pairwise_ratios({"a": 2.5, "b": 0.68, "c": 12.3}).to_numpy()
     assert np.allclose(ratios * ratios.T, 1, rtol=1e-15)
     assert np.all(np.diag(ratios) == 1)
 
@@ -22,10 +22,12 @@ def test_ratios_are_each_others_inverse_and_one_to_themselves():
 def test_ratios_do_not_depend_on_the_unit():
     costs = {"a": 2.5, "b": 0.68}
     scaled = {name: 1000 * cost for name, cost in costs.items()}
-    assert np.allclose(cost_ratios(costs), cost_ratios(scaled), rtol=1e-14)
+    assert np.allclose(pairwise_ratios(costs), pairwise_ratios(scaled), rtol=1e-14)
 
 
-@pytest.mark.parametrize("call", [lambda: core_days(0, 1), lambda: chip_days(-1), lambda: cost_ratios({"a": np.nan})])
+@pytest.mark.parametrize(
+    "call", [lambda: core_days(0, 1), lambda: chip_days(-1), lambda: pairwise_ratios({"a": np.nan})]
+)
 def test_what_is_not_positive_is_refused(call):
     with pytest.raises(ValueError, match="must be positive and finite"):
         call()
