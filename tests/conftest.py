@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,20 @@ PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 def published():
     """Reads a table of figures printed in a paper."""
     return lambda name: pd.read_csv(PUBLISHED / name)
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """Of the data sets that are not committed; the test is skipped where there is none."""
+    if "SCALING_DATA_DIR" not in os.environ:
+        pytest.skip("SCALING_DATA_DIR, the folder of data sets that are not committed, is not set")
+    return Path(os.environ["SCALING_DATA_DIR"])
+
+
+@pytest.fixture
+def chinchilla(data_folder):
+    """234 points read off Figure 4 of Hoffmann et al. 2022: columns N, D, C and loss."""
+    return pd.read_csv(data_folder / "chinchilla_points" / "df.csv")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The recorded score of the ensemble on real curves: results/2026-11-30-extrapolation.txt."""
 
-import os
 import time
 
 import numpy as np
@@ -12,9 +11,7 @@ from . import extrapolation
 
 pytestmark = [
     pytest.mark.slow,  # 36 curves of 28 fits and an ensemble: minutes
-    pytest.mark.skipif(
-        "SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR, the folder of data sets, is unset"
-    ),
+    pytest.mark.usefixtures("data_folder"),
     pytest.mark.filterwarnings("ignore::scaling.FitWarning"),
 ]
 

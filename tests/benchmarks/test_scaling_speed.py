@@ -1,10 +1,8 @@
 """Speed of the analysis: `make bench`. Without it each runs once, as a test that it runs."""
 
-import os
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -51,11 +49,10 @@ SIX_LAWS = (
 )  # fmt: skip
 
 
-@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")
-def test_six_laws_on_36_few_shot_curves(benchmark):
+def test_six_laws_on_36_few_shot_curves(benchmark, data_folder):
     """On two of them where it is not measured."""
-    path = Path(os.environ["SCALING_DATA_DIR"], "revisiting_nsl", "benchmark_vision_imagenet_birds.csv")
+    path = data_folder / "revisiting_nsl" / "benchmark_vision_imagenet_birds.csv"
     table = pd.read_csv(path).query("Training == 1").groupby(["Task", "Model"])
     curves = [(g["Seen Examples"].to_numpy(), g["Loss"].to_numpy()) for _, g in table]
     curves = curves[:2] if benchmark.disabled else curves

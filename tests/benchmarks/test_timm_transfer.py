@@ -1,7 +1,5 @@
 """What the timm study rests on: its joins, its families, and the few numbers of its table that say something."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from scaling.transfer import RULES, Rule, compare_scalings, predict_best_models
 from .timm_transfer import TASKS, family_of, frontiers, inference, models_of, ratio
 
 pytestmark = [
-    pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR, the data sets, is unset"),
+    pytest.mark.usefixtures("data_folder"),
     pytest.mark.filterwarnings("ignore::scaling.FitWarning"),
 ]
 

@@ -1,6 +1,5 @@
 """Certified and published values of fits, and independent optimisers that must not do better."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -126,10 +125,8 @@ def huber_of_chinchilla(q, log_n, log_d, log_loss, delta=1e-3):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
-def test_no_random_start_of_scipy_is_better_on_the_chinchilla_points():
-    frame = pd.read_csv(Path(os.environ["SCALING_DATA_DIR"]) / "chinchilla_points" / "df.csv")
-    x, y = frame[["N", "D"]].to_numpy(dtype=float), frame["loss"].to_numpy()
+def test_no_random_start_of_scipy_is_better_on_the_chinchilla_points(chinchilla):
+    x, y = chinchilla[["N", "D"]].to_numpy(dtype=float), chinchilla["loss"].to_numpy()
     fit = fit_law("additive", x, y, objective="log_huber")
     args = (np.log(x[:, 0]), np.log(x[:, 1]), np.log(y))
     # The ranges of the paper's grid: a, b in 0..25, e in -1..1, alpha, beta in 0..2.

@@ -1,6 +1,4 @@
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -61,10 +59,9 @@ def test_the_warning_says_where():
     assert "warning (poor_fit)" in front.summary()
 
 
-@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
-def test_imagenet_a_contradicts_the_edge_and_real_does_not():
+def test_imagenet_a_contradicts_the_edge_and_real_does_not(data_folder):
     """timm: accuracy on ImageNet-A stays near 0 up to .75 of ImageNet, where the edge of all models is far off."""
-    folder = Path(os.environ["SCALING_DATA_DIR"]) / "timm_results"
+    folder = data_folder / "timm_results"
     top1 = {
         name: pd.read_csv(folder / f"results-{name}.csv", thousands=",").set_index(["model", "img_size"]).top1 / 100
         for name in ("imagenet", "imagenet-a", "imagenet-real")

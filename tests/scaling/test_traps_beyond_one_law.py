@@ -1,12 +1,9 @@
 """Traps numbered on from `test_traps.py`: two variables, frontiers, intervals, extrapolation."""
 
 import json
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
@@ -19,18 +16,14 @@ from .reports import QUIET, C, E, noisy
 
 # B. Chinchilla-type fits --------------------------------------------------------------------------------------
 
-needs_data = pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
 
-
-def chinchilla():
-    frame = pd.read_csv(Path(os.environ["SCALING_DATA_DIR"]) / "chinchilla_points" / "df.csv")
+def arrays(frame):
     return frame[["N", "D"]].to_numpy(dtype=float), frame["loss"].to_numpy()
 
 
-@needs_data
-def test_trap_14_huber_loss_is_summed():
+def test_trap_14_huber_loss_is_summed(chinchilla):
     """A mean is so small that L-BFGS stops after 2 iterations at A 406.4, B 410.7, E 1.693."""
-    x, y = chinchilla()
+    x, y = arrays(chinchilla)
     assert len(y) == 234
     fit = fit_law("additive", x, y, objective="log_huber")
     assert fit.objective_value == pytest.approx(0.00084009, abs=5e-9)  # half of the last printed digit
@@ -41,9 +34,8 @@ def test_trap_14_huber_loss_is_summed():
     assert fit.params["beta"] == pytest.approx(0.34200, abs=1e-5)
 
 
-@needs_data
-def test_trap_15_delta_is_a_thousandth_on_log_y():
-    x, y = chinchilla()
+def test_trap_15_delta_is_a_thousandth_on_log_y(chinchilla):
+    x, y = arrays(chinchilla)
     fit, named = (
         fit_law("additive", x, y, objective="log_huber"),
         fit_law("additive", x, y, objective="log_huber", delta=1e-3),

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +6,6 @@ from scaling import FitError, FitWarning
 from scaling.frontier import optimal_allocation
 
 from .hoffmann import BUDGETS, EXPONENT, isoflop_runs, optimum, runs_at
-
-needs_data = pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
 
 
 def isoflop(runs, **options):
@@ -106,14 +101,12 @@ def test_parabolas_through_three_runs_have_no_interval_and_say_so():
     assert result.predict([1e20], 0.9)[["num_params_low", "num_params_high"]].to_numpy().tolist() == [[0, np.inf]]
 
 
-@needs_data
-def test_a_budget_of_the_chinchilla_paper_is_refused_at_its_digitised_points():
+def test_a_budget_of_the_chinchilla_paper_is_refused_at_its_digitised_points(chinchilla):
     """Within 10 % of 1e20 FLOPs the sizes read off Figure 4 begin right of the minimum; within 20 % they do not."""
-    frame = pd.read_csv(Path(os.environ["SCALING_DATA_DIR"]) / "chinchilla_points" / "df.csv")
     columns = {"y": "loss", "num_params": "N", "images_seen": "D", "compute": "C"}
     budgets = [6e18, 1e19, 3e19, 6e19, 1e20, 3e20, 6e20, 1e21, 3e21]
     with pytest.warns(FitWarning, match=r"budget 9.81e\+19: vertex 5.01e\+08 outside the model sizes 6.32e\+08"):
-        result = isoflop(frame, budgets=budgets, **columns)
+        result = isoflop(chinchilla, budgets=budgets, **columns)
     assert (result.budgets["reason"] != "").sum() == 1
-    wider = isoflop(frame, budgets=budgets, tolerance=0.2, **columns)
+    wider = isoflop(chinchilla, budgets=budgets, tolerance=0.2, **columns)
     assert (wider.budgets["reason"] == "").all()

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +7,6 @@ from scaling.frontier import HOFFMANN_2022_EXPONENTS, optimal_allocation
 
 from .hoffmann import ALPHA, BETA, BUDGETS, EXPONENT, curve_runs, isoflop_runs, optimum, runs_at
 
-needs_data = pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
 LOSS = {"y": "upstream_loss", "num_draws": 50}
 
 
@@ -161,19 +157,14 @@ def test_bad_rows_are_named():
         optimal_allocation(pd.concat([twice, twice.iloc[:1]]), **LOSS)
 
 
-def chinchilla():
-    return pd.read_csv(Path(os.environ["SCALING_DATA_DIR"]) / "chinchilla_points" / "df.csv")
-
-
 CHINCHILLA = {"y": "loss", "num_params": "N", "images_seen": "D", "compute": "C"}
 PAPER_BUDGETS = [6e18, 1e19, 3e19, 6e19, 1e20, 3e20, 6e20, 1e21, 3e21]  # Hoffmann et al. 2022, Figure 3
 
 
-@needs_data
 @pytest.mark.filterwarnings("ignore::scaling.FitWarning")  # a budget is refused: tested in test_isoflop
-def test_the_points_of_the_chinchilla_paper():
+def test_the_points_of_the_chinchilla_paper(chinchilla):
     """234 points read off Figure 4 of Hoffmann et al. 2022; Besiroglu et al. 2024 find a near .51 there, not .46."""
-    result = optimal_allocation(chinchilla(), **CHINCHILLA, budgets=PAPER_BUDGETS, num_draws=300)
+    result = optimal_allocation(chinchilla, **CHINCHILLA, budgets=PAPER_BUDGETS, num_draws=300)
     law = result.fits["parametric"].fit.params
     # The optimum of the summed Huber loss, as in the golden tests of fit_law; a of it by beta / (alpha + beta).
     assert law["A"] == pytest.approx(442.2, abs=0.1)

@@ -1,10 +1,6 @@
-"""Points that every published estimator is tried on, and the folder of data sets that are not committed."""
-
-import os
-from pathlib import Path
+"""Points that every published estimator is tried on."""
 
 import numpy as np
-import pytest
 
 from scaling.published import HOFFMANN_2022, PUBLISHED_ESTIMATORS
 from scaling.published.result import law_value
@@ -26,10 +22,3 @@ FAST = {
 
 def points(name):
     return (PAIRS, LOSSES) if name == "hoffmann2022" else (X, Y)
-
-
-def data_folder():
-    folder = os.environ.get("SCALING_DATA_DIR")
-    if not folder:
-        pytest.skip("SCALING_DATA_DIR is not set: these data are not part of this repository")
-    return Path(folder)

@@ -13,7 +13,7 @@ from scaling.published import (
 )
 from scaling.published.result import law_value
 
-from .points import X, Y, data_folder
+from .points import X, Y
 
 NMT = ("6 Enc, 6 Dec", "28 Enc, 6 Dec", "6 Enc, 28 Dec", "Dec-only", "TEnc-LSTM")
 LAST = 512_000_000  # Table 2 tests translation on the point of 512 million pairs only
@@ -103,10 +103,10 @@ def test_the_global_optimum_of_the_objective_of_m2_has_no_irreducible_error(publ
 
 
 @pytest.mark.slow
-def test_m4_wins_most_image_classification_curves():
+def test_m4_wins_most_image_classification_curves(data_folder):
     """More than 70 % in the paper, as its code counts: scores cut to three decimals. Here the 5-shot curves on ImageNet
     and Birds; all 36 with 5, 10 and 25 shots give 83 %, M3 11 % and M2 8 %."""
-    curves = pd.read_csv(data_folder() / "revisiting_nsl" / "benchmark_vision_imagenet_birds.csv")
+    curves = pd.read_csv(data_folder / "revisiting_nsl" / "benchmark_vision_imagenet_birds.csv")
     scores = []
     for _, rows in curves[curves["Task"].str.endswith("_5")].groupby(["Task", "Model"]):
         parts = [rows[rows["Training"] == is_fitted] for is_fitted in (1, 0)]

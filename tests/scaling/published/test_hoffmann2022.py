@@ -1,7 +1,6 @@
 """Approach 3 of Hoffmann et al. 2022 and its replication."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scaling import FitError
@@ -14,7 +13,7 @@ from scaling.published import (
 )
 from scaling.published.result import law_value
 
-from .points import LOSSES, PAIRS, data_folder
+from .points import LOSSES, PAIRS
 
 # Sum of the Huber losses at the optimum on 234 points, and its place, from two independent codes. The minimum is so
 # flat that L-BFGS at its default tolerances leaves A and B a part in 10,000 from it.
@@ -23,10 +22,8 @@ BEST_PARAMS = {"E": 1.78389, "A": 442.2, "B": 1271.8, "alpha": 0.34263, "beta": 
 
 
 @pytest.fixture
-def chinchilla_points():
-    """N, D and the loss of the 234 points read off Figure 4 of Hoffmann et al. 2022."""
-    rows = pd.read_csv(data_folder() / "chinchilla_points" / "df.csv")
-    return rows[["N", "D"]].to_numpy(float), rows["loss"].to_numpy()
+def chinchilla_points(chinchilla):
+    return chinchilla[["N", "D"]].to_numpy(float), chinchilla["loss"].to_numpy()
 
 
 def test_the_sum_reaches_the_optimum(chinchilla_points):

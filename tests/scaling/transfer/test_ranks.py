@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -178,10 +175,9 @@ def test_choice_loss_refuses_what_has_no_equals():
         choice_loss([10, 20], [0.1, 0.2], [0.1, 0.2])
 
 
-@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
-def test_open_clip_models():
+def test_open_clip_models(data_folder):
     """121 zero-shot models on 38 data sets: ImageNet ranks them for pets, and hardly for pathology."""
-    frame = pd.read_csv(Path(os.environ["SCALING_DATA_DIR"]) / "open_clip" / "openclip_results.csv")
+    frame = pd.read_csv(data_folder / "open_clip" / "openclip_results.csv")
     tasks = frame.columns[5:]
     matrix = rank_correlations(frame[tasks])
     expected = spearmanr(frame[tasks].to_numpy()).statistic
