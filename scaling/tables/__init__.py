@@ -5,7 +5,7 @@ from .compute_units import chip_days, core_days, days_on_cores, pairwise_ratios
 from .controls import ControlledComparison, check_comparison
 from .duplicates import audit_duplicates
 from .error_cut import error_cut
-from .factors import FactorDifference, factor_differences, factor_ranges, one_factor_difference
+from .factors import FactorDifference, factor_differences, factor_ranges, factor_steps, one_factor_difference
 from .grid import missing_cells
 from .groups import VTAB_GROUPS, extreme_tasks, group_means, task_gaps, vtab_task
 from .law_ends import audit_law_ends
@@ -34,6 +34,7 @@ __all__ = [
     "extreme_tasks",
     "factor_differences",
     "factor_ranges",
+    "factor_steps",
     "group_means",
     "missing_cells",
     "one_factor_difference",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_columns
-from .labels import check_same_index
-from .rounding import half_unit, mean_rounding, printed_decimals
+from .labels import check_same_index, check_unique, labelled_row, names_of
+from .rounding import float_slack, half_unit, mean_rounding, printed_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,6 @@ __all__ = ["CHECKS", "audit_repeats", "audit_signs", "audit_summary", "audit_val
 
 CHECKS = ("kind", "where", "printed", "follows", "difference", "tolerance", "is_consistent", "detail")
 _STATISTICS = {"mean": np.mean, "median": np.median, "sum": np.sum}
-_SLACK = 1e-9  # of the numbers compared: what float64 does to a difference that is a tie in decimals
 
 
 def audit_values(
@@ -32,7 +31,7 @@ def audit_values(
         printed: numbers or strings as printed ("0.730"), shape (n,); of a string the decimals are known.
         follows: what follows from other printed numbers, unrounded, shape (n,).
         where: names of the n checks; without, the index of `printed` where it has one.
-        follows_tolerance: how far `follows` may be off because its own inputs were rounded.
+        follows_tolerance: how far `follows` may be off because its own inputs were rounded, one number or one a check.
         kind, detail: for the columns of that name.
 
     Returns:
@@ -40,7 +39,7 @@ def audit_values(
         `is_consistent` where the difference is no larger, so that rounding can explain it.
 
     Raises:
-        ValueError: shapes or the indices of Series differ, or a value is not a finite number.
+        ValueError: shapes or the indices of Series differ, a value is not a finite number, or a tolerance is negative.
 
     >>> audit_values(["0.24", "0.23"], [0.24, 0.24], where=["ours", "theirs"]).is_consistent.tolist()
     [True, False]
@@ -54,34 +53,39 @@ def audit_values(
     expected = _finite("follows", follows)
     if values.shape != expected.shape:
         raise ValueError(f"printed and follows must be equally long, got {values.shape} and {expected.shape}")
-    tolerance = half_unit(printed_decimals(printed)) + np.asarray(follows_tolerance, dtype=float)
-    slack = _SLACK * np.maximum(np.abs(values), np.abs(expected))
-    consistent = np.abs(values - expected) <= tolerance + slack
+    tolerance = half_unit(printed_decimals(printed)) + _tolerances(follows_tolerance, values.size)
+    consistent = np.abs(values - expected) <= tolerance + float_slack(values, expected)
     return checks_table(kind, where, values, expected, tolerance, consistent, [detail] * values.size)
 
 
 def audit_summary(
-    rows: Any, printed: Any, groups: Mapping[Any, Sequence[Any]], *, statistic: str = "mean", exact: bool = False
+    table: Any, printed: Any, groups: Mapping[Any, Sequence[Any]], *, statistic: str = "mean", exact: bool = False
 ) -> pd.DataFrame:
-    """Printed means, medians or sums of groups of rows against the rows.
+    """Printed means, medians or sums of groups of tasks against the values of the tasks.
 
-    The rows were rounded too: a mean of them can be off by their rounding, see `mean_rounding`; a sum by so much times
-    their number; a median by half a unit.
+    The values were rounded too: a mean of them can be off by their rounding, see `mean_rounding`; a sum by so much
+    times their number; a median by half a unit.
 
     Args:
-        rows: a Series or DataFrame of the printed values, labelled; of a DataFrame each column is checked.
-        printed: the printed summaries, a Series by group, or a DataFrame with the columns of `rows`.
-        groups: group -> labels of its rows, for each group to check.
+        table: the printed values, a row a model and a column a task, as in `group_means`; of one model a Series by
+            task.
+        printed: the printed summaries, a row a model with the labels of `table` and a column a group; of one model a
+            Series by group.
+        groups: group -> its tasks, for each group to check.
         statistic: "mean", "median" or "sum".
-        exact: rows and summaries are not rounded, such as counts.
+        exact: values and summaries are not rounded, such as counts.
+
+    Returns:
+        A row for each model and group, columns `CHECKS`; `where` is the group and the model.
 
     Raises:
-        ValueError: a label or a group is missing, an unknown statistic, or a value is not a finite number.
+        ValueError: a task, a group or a model is missing or occurs twice, tasks or groups label the rows, an unknown
+            statistic, or a value is not a finite number.
 
     >>> import pandas as pd
-    >>> rows = pd.Series({"pets": 0.93, "dtd": 0.66, "svhn": 0.72})
-    >>> printed = pd.Series({"mean": "0.77", "all": "0.70"})
-    >>> checks = audit_summary(rows, printed, {"mean": rows.index, "all": rows.index})
+    >>> table = pd.DataFrame({"pets": [0.93], "dtd": [0.66], "svhn": [0.72]}, index=["ViT"])
+    >>> printed = pd.DataFrame({"mean": ["0.77"], "all": ["0.70"]}, index=["ViT"])
+    >>> checks = audit_summary(table, printed, {"mean": table.columns, "all": table.columns})
     >>> checks.is_consistent.tolist(), checks.follows.round(3).tolist()
     ([True, False], [0.77, 0.77])
     """
@@ -89,38 +93,55 @@ def audit_summary(
 
     if statistic not in _STATISTICS:
         raise ValueError(f"statistic must be one of {tuple(_STATISTICS)}, got {statistic!r}")
-    if isinstance(rows, pd.Series) != isinstance(printed, pd.Series):
-        raise ValueError("rows and printed must both be a Series or both a DataFrame")
-    columns = {"": (rows, printed)}
-    if not isinstance(rows, pd.Series):
-        check_columns(printed, *rows.columns)
-        columns = {name: (rows[name], printed[name]) for name in rows.columns}
-    checks = [_summary(name, *pair, groups, statistic, exact) for name, pair in columns.items()]
+    if isinstance(table, pd.Series) != isinstance(printed, pd.Series):
+        raise ValueError("table and printed must both be a Series or both a DataFrame")
+    if not groups:
+        raise ValueError("groups must name at least one group of tasks, got none")
+    members = {group: names_of(f"group {group!r}", tasks) for group, tasks in groups.items()}
+    if isinstance(table, pd.Series):
+        return _summary("", table, printed, members, statistic, exact)
+    check_unique(table, "a row a model")
+    check_unique(printed, "a row a model")
+    _check_orientation("table", table, [task for tasks in members.values() for task in tasks])
+    _check_orientation("printed", printed, list(members))
+    if not len(table):
+        raise ValueError("table must have at least one row, got none")
+    beside = [labelled_row(printed, label) for label in table.index]
+    checks = [
+        _summary(label_text(label), table.iloc[row], printed.iloc[other], members, statistic, exact)
+        for row, (label, other) in enumerate(zip(table.index, beside, strict=True))
+    ]
     return pd.concat(checks, ignore_index=True)
 
 
+def _check_orientation(name: str, frame: pd.DataFrame, labels: list[Any]) -> None:
+    if not any(label in frame.columns for label in labels) and any(label in frame.index for label in labels):
+        raise ValueError(f"{name} must have a row a model, but {labels[0]!r} is a row; pass it transposed: {name}.T")
+
+
 def _summary(
-    name: Any, rows: pd.Series, printed: pd.Series, groups: Mapping[Any, Sequence[Any]], statistic: str, exact: bool
+    name: str, values: pd.Series, printed: pd.Series, groups: Mapping[Any, list[Any]], statistic: str, exact: bool
 ) -> pd.DataFrame:
-    halves = half_unit(printed_decimals(rows.to_numpy(dtype=object)))
-    values = _finite(f"rows {name}".strip(), rows)
-    expected, tolerance = [], []
-    for group, members in groups.items():
-        places = [_place(rows, label, group) for label in members]
-        if not places:
-            raise ValueError(f"group {group!r} has no rows")
-        expected.append(_STATISTICS[statistic](values[places]))
-        mean = mean_rounding(halves[places])
-        scale = {"mean": mean, "median": halves[places].max(), "sum": mean * len(places)}[statistic]
-        tolerance.append(0.0 if exact else scale)
+    places = {group: [_place(values, label, group) for label in members] for group, members in groups.items()}
+    of_groups = sorted({place for members in places.values() for place in members})
+    numbers, halves = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    numbers[of_groups] = _finite(f"values of {name}" if name else "values", values.iloc[of_groups])
+    halves[of_groups] = half_unit(printed_decimals(values.iloc[of_groups].to_numpy(dtype=object)))
     shown = [printed.iloc[_place(printed, group, "printed")] for group in groups]
+    expected = [_STATISTICS[statistic](numbers[of]) for of in places.values()]
+    tolerance = [0.0 if exact else _rounding(statistic, halves[of]) for of in places.values()]
     where = [f"{label_text(group)} {name}".strip() for group in groups]
-    details = [f"{statistic} of {len(members)} rows" for members in groups.values()]
     checks = audit_values(shown, expected, where=where, follows_tolerance=tolerance, kind="summary")
     if exact:
-        equal = checks["difference"].abs() <= _SLACK * checks["follows"].abs()
+        equal = checks["difference"].abs() <= float_slack(checks["printed"], checks["follows"])
         checks = checks.assign(tolerance=0.0, is_consistent=equal)
-    return checks.assign(detail=details)
+    return checks.assign(detail=[f"{statistic} of {len(members)} tasks" for members in groups.values()])
+
+
+def _rounding(statistic: str, halves: np.ndarray) -> float:
+    if statistic == "median":
+        return float(halves.max())
+    return mean_rounding(halves) * (halves.size if statistic == "sum" else 1)
 
 
 def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
@@ -129,14 +150,15 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
     An entry of the other sign is consistent only where it is a 0 that was rounded away from.
 
     Args:
-        values: a DataFrame with a column for each claim, rows labelled; nulls are left out.
+        values: a DataFrame with a column for each claim, rows labelled, or one row of it as a Series; nulls are left
+            out.
         claimed: column -> 1 (positive) or -1 (negative).
 
     Returns:
         A row an entry, columns `CHECKS`; `follows` is 0, the bound, and `difference` how far beyond it the entry lies.
 
     Raises:
-        ValueError: a column is missing, or a claim is not 1 or -1.
+        ValueError: a column is missing, nothing is claimed, or a claim is not 1 or -1.
 
     >>> import pandas as pd
     >>> checks = audit_signs(pd.DataFrame({"k": [-0.78, 0.72]}, index=["caltech", "cars"]), {"k": -1})
@@ -145,6 +167,10 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    if not claimed:
+        raise ValueError("claimed must name at least one column, got none")
+    if isinstance(values, pd.Series):
+        values = values.to_frame("" if values.name is None else values.name).T
     check_columns(values, *claimed)
     parts = []
     for name, sign in claimed.items():
@@ -154,7 +180,7 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
         numbers = _finite(str(name), column)
         beyond = np.where(sign * numbers < 0, numbers, 0.0)
         tolerance = half_unit(printed_decimals(column.to_numpy(dtype=object)))
-        where = [f"{label_text(label)} {name}" for label in column.index]
+        where = [f"{label_text(label)} {name}".strip() for label in column.index]
         details = ["said to be " + ("positive" if sign > 0 else "negative")] * len(where)
         consistent = np.abs(beyond) <= tolerance
         parts.append(checks_table("sign", where, numbers, np.zeros(len(where)), tolerance, consistent, details, beyond))
@@ -197,7 +223,7 @@ def audit_repeats(entries: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
             [value], _finite(str(quantity), [other]), where=[label_text(quantity)], follows_tolerance=half,
             kind="repeat", detail=detail,
         )  # fmt: skip
-        equal = check["difference"].abs() < check["tolerance"] * (1 - _SLACK)
+        equal = check["difference"].abs() < check["tolerance"] - float_slack(check["printed"], check["follows"])
         parts.append(check.assign(is_consistent=equal | (check["difference"] == 0)))
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
@@ -205,10 +231,18 @@ def audit_repeats(entries: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
 def contradictions(*checks: pd.DataFrame) -> pd.DataFrame:
     """The checks of one or several audits that rounding cannot explain.
 
+    Raises:
+        ValueError: no table of checks.
+
     >>> len(contradictions(audit_values(["0.24"], [0.24])))
     0
     """
     import pandas as pd  # here, because it is most of the time of the import
+
+    if not checks:
+        raise ValueError("contradictions needs the checks of at least one audit, got none")
+    for check in checks:
+        check_columns(check, *CHECKS)
 
     found = [check[~check["is_consistent"].astype(bool)] for check in checks]
     return pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
@@ -222,6 +256,8 @@ def checks_table(
     import pandas as pd  # here, because it is most of the time of the import
 
     names = [f"entry {i}" for i in range(len(printed))] if where is None else [label_text(name) for name in where]
+    if len(names) != len(printed):
+        raise ValueError(f"where must name each of {len(printed)} checks, got {len(names)}")
     difference = printed - follows if difference is None else difference
     columns = (kind, names, printed, follows, difference, tolerance, np.asarray(is_consistent, dtype=bool), details)
     return pd.DataFrame(dict(zip(CHECKS, columns, strict=True)))
@@ -240,8 +276,24 @@ def _place(series: pd.Series, label: Any, group: Any) -> int:
 
 
 def _finite(name: str, values: Any) -> np.ndarray:
-    numbers = np.atleast_1d(np.asarray(values, dtype=float)).ravel()  # of strings too
+    """Numbers, also of strings, shape (n,)."""
+    flat = np.atleast_1d(np.asarray(values, dtype=object)).ravel()
+    numbers = np.array([_number(value) for value in flat], dtype=float)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
-        raise ValueError(f"{name} must be finite numbers; entry {bad[0]} is {numbers[bad[0]]}")
+        raise ValueError(f"{name} must be finite numbers; entry {bad[0]} is {flat[bad[0]]}")
     return numbers
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):  # pd.NA, words
+        return np.nan
+
+
+def _tolerances(values: ArrayLike, size: int) -> np.ndarray:
+    tolerance = np.asarray(values, dtype=float)
+    if tolerance.shape not in ((), (size,)) or not (np.isfinite(tolerance) & (tolerance >= 0)).all():
+        raise ValueError(f"follows_tolerance must be at least 0 and finite, shape () or {(size,)}, got {values!r}")
+    return tolerance

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_positive
+from .labels import check_shapes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ def core_days(num_cores: ArrayLike, days: ArrayLike) -> np.ndarray:
     >>> float(core_days(num_cores=8, days=30))
     240.0
     """
+    check_shapes(num_cores=num_cores, days=days)
     return _positive("num_cores", num_cores) * _positive("days", days)
 
 
@@ -50,6 +52,7 @@ def days_on_cores(core_days: ArrayLike, num_cores: ArrayLike) -> np.ndarray:
     >>> float(days_on_cores(9900, num_cores=8))
     1237.5
     """
+    check_shapes(core_days=core_days, num_cores=num_cores)
     return _positive("core_days", core_days) / _positive("num_cores", num_cores)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..inputs import check_columns, column_of, positive_column
-from .factors import describe_difference, is_unknown, unequal_factors
-from .labels import check_unique, labelled_row
+from .factors import describe_difference, factor_codes, is_unknown, unequal_pair
+from .labels import names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,17 +81,15 @@ def check_comparison(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    check_columns(table, *factors, metric, *amounts)
-    check_unique(table, "a row")
-    a, b = labelled_row(table, row_a), labelled_row(table, row_b)
-    unequal = unequal_factors(table, a, b, factors)
+    check_columns(table, metric)
+    a, b, unequal = unequal_pair(table, row_a, row_b, factors)
     values = {name: (table[name].iloc[a], table[name].iloc[b]) for name in factors}
     pairs = pd.DataFrame.from_dict(values, orient="index", columns=["value_a", "value_b"])
     pairs["is_equal"] = [name not in unequal for name in factors]
-    is_controlled = len(unequal) == 1 and not is_unknown(values[unequal[0]])
-    controls = _controls(table, (a, b), factors, unequal, metric) if len(unequal) > 1 else _no_controls()
-    sizes = _amounts(table, a, b, amounts)
-    caveats = _caveats({name: values[name] for name in unequal}, is_controlled, controls, sizes)
+    is_controlled = len(unequal) == 1 and not is_unknown(*unequal.values())
+    controls = _controls(table, (a, b), factors, list(unequal), metric) if len(unequal) > 1 else _no_controls()
+    sizes = _amounts(table, a, b, names_of("amounts", amounts, table) if len(amounts) else [])
+    caveats = _caveats(unequal, is_controlled, controls, sizes)
     numbers = column_of(table, metric)
     difference = float(numbers[b] - numbers[a])
     return ControlledComparison(row_a, row_b, metric, difference, is_controlled, pairs, sizes, controls, caveats)
@@ -103,7 +101,7 @@ def _controls(
     """One candidate for each row and factor: that row with the other row's value of that factor."""
     import pandas as pd  # here, because it is most of the time of the import
 
-    codes = np.stack([pd.factorize(table[name])[0] for name in factors], axis=1)  # -1 is null, equal to nothing
+    codes = factor_codes(table, factors)
     numbers = column_of(table, metric)
     found = []
     for here, other in (rows, rows[::-1]):

@@ -24,8 +24,8 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     a value on purpose, one run printed twice, are reported too: which of them is wrong only the authors know.
 
     Args:
-        table: measured values as printed, rows labelled; no columns that were chosen, such as sizes, which agree on
-            purpose. A null agrees with nothing.
+        table: measured values as printed, numbers or strings of them, rows labelled; no columns that were chosen, such
+            as sizes, which agree on purpose. A null agrees with nothing; columns of words are left out.
         max_expected: how many pairs by chance are too few to believe in it; larger finds more, and more by chance.
 
     Returns:
@@ -45,11 +45,11 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     import pandas as pd  # here, because it is most of the time of the import
 
     frame = table.to_frame() if isinstance(table, pd.Series) else table
-    frame = frame.select_dtypes("number").astype(float)
+    frame = frame.loc[:, [_is_numeric(column) for _, column in frame.items()]]
     if frame.shape[1] == 0:
         raise ValueError("the table has no column of numbers")
-    values = frame.to_numpy()
-    chance = np.array([_chance(column) for column in values.T])
+    values = frame.apply(pd.to_numeric).to_numpy(dtype=float, na_value=np.nan)
+    chance = np.array([_chance(column, frame.iloc[:, i]) for i, column in enumerate(values.T)])
     a, b = np.triu_indices(len(frame), k=1)
     equal = values[a] == values[b]
     # As many such pairs as there are pairs of rows, and ways to choose the columns that agree.
@@ -65,12 +65,21 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     return checks_table("duplicate", where, ones, expected[found], limit, np.zeros(found.size), details)
 
 
-def _chance(column: np.ndarray) -> float:
+def _is_numeric(column: pd.Series) -> bool:
+    """Numbers, or strings of numbers."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    numbers = pd.to_numeric(column, errors="coerce")
+    return column.dtype != bool and bool(numbers.notna().any() and (numbers.notna() | column.isna()).all())
+
+
+def _chance(column: np.ndarray, printed: pd.Series) -> float:
     """That two entries of a column print alike; 1 where most are equal."""
-    known = column[np.isfinite(column)]
+    is_known = np.isfinite(column)
+    known = column[is_known]
     if known.size < 2:
         return 1.0
-    unit = 2 * half_unit(printed_decimals(known))[0]
+    unit = 2 * half_unit(printed_decimals(printed[is_known].to_numpy(dtype=object)).max())
     low, high = np.quantile(known, [0.25, 0.75])
     # Twice the middle half is the range of a uniform column, and is not widened by a few far entries.
     spread = min(np.ptp(known), 2 * (high - low))

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_fractions
-from .labels import check_same_index
+from .labels import check_same_index, check_shapes
 
 __all__ = ["error_cut"]
 
@@ -19,7 +19,8 @@ def error_cut(error_old: ArrayLike, error_new: ArrayLike) -> np.ndarray:
         error_old, error_new: errors as fractions, of shapes that broadcast.
 
     Raises:
-        ValueError: an error outside [0, 1] (percent?), or an old error of 0, of which there is no share.
+        ValueError: an error outside [0, 1] (percent?), an old error of 0, of which there is no share, or shapes that do
+            not broadcast.
 
     Source: Table 2 of Dosovitskiy et al. 2020 (arXiv 2010.11929), as error rates.
 
@@ -27,6 +28,7 @@ def error_cut(error_old: ArrayLike, error_new: ArrayLike) -> np.ndarray:
     array([0.08, 0.21])
     """
     check_same_index(error_old=error_old, error_new=error_new)
+    check_shapes(error_old=error_old, error_new=error_new)
     old, new = check_fractions("error_old", error_old), check_fractions("error_new", error_new)
     if np.any(old == 0):
         raise ValueError(f"error_old must be above 0; row {np.flatnonzero(old == 0)[0]} is 0: there is nothing to cut")

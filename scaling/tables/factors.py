@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, column_of
-from .labels import check_unique, labelled_row
+from ..inputs import column_of
+from .labels import check_unique, labelled_row, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "FactorDifference",
     "describe_difference",
+    "factor_codes",
     "factor_differences",
     "factor_ranges",
+    "factor_steps",
     "is_unknown",
+    "one_direction",
     "one_factor_difference",
-    "unequal_factors",
+    "unequal_pair",
 ]
 
 
@@ -69,15 +72,12 @@ def one_factor_difference(
     Traceback (most recent call last):
     ValueError: 'R50' and 'R50 distilled' must differ in one factor; they differ in recipe (old / modern), teacher ...
     """
-    _check(table, factors)
-    a, b = labelled_row(table, row_a), labelled_row(table, row_b)
-    unequal = unequal_factors(table, a, b, factors)
-    values = {name: (table[name].iloc[a], table[name].iloc[b]) for name in unequal}
-    if len(unequal) != 1 or is_unknown(values[unequal[0]]):
+    a, b, values = unequal_pair(table, row_a, row_b, factors)
+    if len(values) != 1 or is_unknown(*values.values()):
         raise ValueError(f"{row_a!r} and {row_b!r} must differ in one factor; {describe_difference(values)}")
+    [(factor, ends)] = values.items()
     metric_values = column_of(table, metric)
-    difference = float(metric_values[b] - metric_values[a])
-    return FactorDifference(unequal[0], *values[unequal[0]], row_a, row_b, metric, difference)
+    return FactorDifference(factor, *ends, row_a, row_b, metric, float(metric_values[b] - metric_values[a]))
 
 
 def factor_differences(table: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.DataFrame:
@@ -104,13 +104,13 @@ def factor_differences(table: pd.DataFrame, factors: Sequence[str], metric: str)
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    _check(table, factors)
+    codes = factor_codes(table, factors)
     values = column_of(table, metric)
     a, b = np.triu_indices(len(table), k=1)
-    unequal = np.stack([_unequal(table[name], a, b) for name in factors], axis=1)
-    unknown = np.stack([table[name].isna().to_numpy() for name in factors], axis=1)
+    unknown = (codes[a] < 0) | (codes[b] < 0)
+    unequal = (codes[a] != codes[b]) | unknown
     count = unequal.sum(axis=1)
-    refused = (count != 1) | (unequal & (unknown[a] | unknown[b])).any(axis=1)
+    refused = (count != 1) | unknown.any(axis=1)
     which = np.where(refused, -1, unequal.argmax(axis=1)).tolist()
     columns = [table[name].to_numpy(dtype=object) for name in factors]
     pairs = list(zip(a.tolist(), b.tolist(), strict=True))
@@ -139,7 +139,7 @@ def factor_ranges(differences: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row a factor, largest mean size first: `num_pairs, lowest, mean, highest` of the differences. The sign is that
-        of the later row less the earlier.
+        of the later row less the earlier, whatever their values; `factor_steps` keeps the values apart.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"data": ["1k", "300M", "21k"], "top1": [77.91, 84.15, 83.97]})
@@ -154,9 +154,71 @@ def factor_ranges(differences: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(grouped).reindex(size.sort_values(ascending=False).index)
 
 
-def unequal_factors(table: pd.DataFrame, a: int, b: int, factors: Sequence[str]) -> tuple[str, ...]:
-    """Factors that two rows, by place, do not share; a null is shared with nothing."""
-    return tuple(name for name in factors if _unequal(table[name], np.array([a]), np.array([b]))[0])
+def factor_steps(differences: pd.DataFrame) -> pd.DataFrame:
+    """What each change from one value of a factor to another did: the sign is that of the change named.
+
+    Args:
+        differences: from `factor_differences`.
+
+    Returns:
+        A row a pair of values, by `factor, value_a, value_b`: `num_pairs, lowest, mean, highest` of metric at value_b -
+        metric at value_a. Factors as in `factor_ranges`, the largest mean change of each first. The values stand in
+        the order of the first pair that has them.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"data": ["1k", "300M", "21k"], "top1": [77.91, 84.15, 83.97]})
+    >>> factor_steps(factor_differences(table, ["data"], "top1"))["mean"].round(2).to_dict()
+    {('data', '1k', '300M'): 6.24, ('data', '1k', '21k'): 6.06, ('data', '300M', '21k'): -0.18}
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    by = ["factor", "value_a", "value_b"]
+    grouped = one_direction(differences).groupby(by, sort=False)["difference"]
+    steps = pd.DataFrame(grouped.agg(num_pairs="count", lowest="min", mean="mean", highest="max"))
+    place = {factor: i for i, factor in enumerate(factor_ranges(differences).index)}
+    factor, size = steps.index.get_level_values("factor").map(place), steps["mean"].abs()
+    return steps.iloc[np.lexsort((-size, np.asarray(factor)))]
+
+
+def one_direction(differences: pd.DataFrame) -> pd.DataFrame:
+    """The pairs that were not refused, turned so that two values of a factor always stand in one order."""
+    kept = differences[~differences["refused"].astype(bool)].reset_index(drop=True)
+    steps = list(zip(kept["factor"], kept["value_a"], kept["value_b"], strict=True))
+    first: dict[tuple[Any, Any, Any], bool] = {}
+    turn = np.zeros(len(steps), dtype=bool)
+    for i, (factor, value_a, value_b) in enumerate(steps):
+        turn[i] = (factor, value_b, value_a) in first
+        first.setdefault((factor, value_b, value_a) if turn[i] else (factor, value_a, value_b), True)
+    back = {"row_a": "row_b", "row_b": "row_a", "value_a": "value_b", "value_b": "value_a"}
+    turned = {name: kept[name].where(~turn, kept[other]) for name, other in back.items()}
+    return kept.assign(**turned, difference=kept["difference"].where(~turn, -kept["difference"]))
+
+
+def factor_codes(table: pd.DataFrame, factors: Sequence[str]) -> np.ndarray:
+    """The values of factors as whole numbers, shape (rows, factors); -1 is null, which is equal to nothing.
+
+    Raises:
+        ValueError: factors or labels that occur twice, a column that is missing or whose values can not be compared.
+    """
+    import pandas as pd  # here, because it is most of the time of the import
+
+    names = names_of("factors", factors, table)
+    check_unique(table, "a row")
+    for name in names:
+        if not all(pd.api.types.is_hashable(value) for value in table[name]):
+            raise ValueError(f"column {name!r} must hold single values, such as text or numbers, not lists")
+    return np.stack([pd.factorize(table[name])[0] for name in names], axis=1)
+
+
+def unequal_pair(
+    table: pd.DataFrame, row_a: Any, row_b: Any, factors: Sequence[str]
+) -> tuple[int, int, dict[str, tuple[Any, Any]]]:
+    """Places of two rows, and factor -> (value of a, value of b) of the factors that they do not share."""
+    codes = factor_codes(table, factors)
+    a, b = labelled_row(table, row_a), labelled_row(table, row_b)
+    unequal = (codes[a] != codes[b]) | (codes[a] < 0)
+    names = [factors[i] for i in np.flatnonzero(unequal)]
+    return a, b, {name: (table[name].iloc[a], table[name].iloc[b]) for name in names}
 
 
 def describe_difference(values: dict[str, tuple[Any, Any]]) -> str:
@@ -168,22 +230,8 @@ def describe_difference(values: dict[str, tuple[Any, Any]]) -> str:
     return "; ".join(parts) or "they differ in none"
 
 
-def _unequal(column: pd.Series, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    import pandas as pd  # here, because it is most of the time of the import
-
-    codes = pd.factorize(column)[0]  # -1 is null
-    return (codes[a] != codes[b]) | (codes[a] < 0)
-
-
 def is_unknown(pair: tuple[Any, Any]) -> bool:
     """Whether one of two values of a factor is null."""
     import pandas as pd  # here, because it is most of the time of the import
 
     return any(bool(pd.isna(value)) for value in pair)
-
-
-def _check(table: pd.DataFrame, factors: Sequence[str]) -> None:
-    if isinstance(factors, str) or not len(factors):
-        raise ValueError(f"factors must be a list of columns, got {factors!r}")
-    check_columns(table, *factors)
-    check_unique(table, "a row")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..inputs import check_columns
+from .labels import names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
         A row a missing combination, columns `axes`, in the order of the axes' sorted values.
 
     Raises:
-        ValueError: a column is missing, or has a null.
+        ValueError: a column is missing, has a null, or holds values that have no order, such as text and numbers.
 
     >>> import pandas as pd
     >>> runs = pd.DataFrame({"model": ["S", "S", "L"], "epochs": [7, 14, 14]})
@@ -35,12 +35,19 @@ def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    axes = list(axes)
-    check_columns(table, *axes)
+    axes = names_of("axes", axes, table)
     for name in axes:
         missing = table[name].isna().to_numpy()
         if missing.any():
             raise ValueError(f"column {name!r} must have a value in every row; row {missing.argmax()} has none")
-    cells = pd.MultiIndex.from_product([sorted(table[name].unique()) for name in axes], names=axes)
+    cells = pd.MultiIndex.from_product([_levels(table[name]) for name in axes], names=axes)
     there = pd.MultiIndex.from_frame(table[axes])
     return cells[~cells.isin(there)].to_frame(index=False)
+
+
+def _levels(column: pd.Series) -> list[Any]:
+    try:
+        return sorted(column.unique())
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in column})
+        raise ValueError(f"column {column.name!r} must hold values of one kind, got {', '.join(kinds)}") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..inputs import check_columns
-from .labels import check_unique, labelled_row
+from .labels import check_unique, labelled_row, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,8 @@ def group_means(
         overall: name of the mean over all tasks, each with the same weight, so that large groups weigh more.
 
     Raises:
-        ValueError: a task of a group is missing, occurs twice, or has no number in some row.
+        ValueError: a task of a group is missing, occurs twice, or has no number in some row; a group has no task, or
+            the name of the overall mean.
 
     Source: VTAB, Zhai et al. 2019 (arXiv 1910.04867).
 
@@ -69,6 +70,8 @@ def group_means(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    if overall in groups:
+        raise ValueError(f"no group may have the name of the overall mean, {overall!r}; pass another as `overall`")
     tasks = _task_columns(table, groups)
     means = {name: tasks[list(members)].mean(axis=1) for name, members in groups.items()}
     means[overall] = tasks.mean(axis=1)
@@ -124,9 +127,10 @@ def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> p
     import pandas as pd  # here, because it is most of the time of the import
 
     check_unique(table, "a row a model")
-    known = {task for members in groups.values() for task in members}
-    renamed = table.rename(columns=lambda name: name if name in known else vtab_task(name))
-    wanted = [task for members in groups.values() for task in members]
+    if not groups:
+        raise ValueError("groups must name at least one group of tasks, got none")
+    wanted = [task for name, members in groups.items() for task in names_of(f"group {name!r}", members)]
+    renamed = table.rename(columns=lambda name: name if name in wanted else vtab_task(name))
     check_columns(renamed, *wanted)
     twice = [task for task in wanted if (renamed.columns == task).sum() > 1 or wanted.count(task) > 1]
     if twice:

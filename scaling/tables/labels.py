@@ -1,14 +1,33 @@
-"""Rows of a table by their labels: the index of the DataFrame."""
+"""Rows of a table by their labels, columns by their names, and values that are matched by place."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..inputs import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_same_index", "check_unique", "labelled_row"]
+__all__ = ["check_same_index", "check_shapes", "check_unique", "labelled_row", "names_of"]
+
+
+def names_of(what: str, names: Sequence[Any], table: pd.DataFrame | None = None) -> list[Any]:
+    """A list of names, each once, all of them columns of the table where one is given; a ValueError otherwise."""
+    if isinstance(names, str) or not len(names):
+        raise ValueError(f"{what} must be a list of one or more names, got {names!r}")
+    listed = list(names)
+    twice = [name for place, name in enumerate(listed) if name in listed[:place]]
+    if twice:
+        raise ValueError(f"{what} must name each once; {twice[0]!r} occurs twice")
+    if table is not None:
+        check_columns(table, *listed)
+    return listed
 
 
 def check_unique(table: pd.DataFrame, what: str) -> None:
@@ -37,3 +56,13 @@ def check_same_index(**values: Any) -> None:
         first = next(iter(series))
         if not value.index.equals(series[first].index):
             raise ValueError(f"{first} and {name} must have the same index in the same order")
+
+
+def check_shapes(**values: ArrayLike) -> None:
+    """A ValueError where arrays are of shapes that do not broadcast."""
+    shapes = {name: np.shape(value) for name, value in values.items()}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes must be equal or broadcast, got {listed}") from None

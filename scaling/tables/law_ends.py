@@ -38,7 +38,8 @@ def audit_law_ends(laws: pd.DataFrame, chance_error: ArrayLike, *, where: Sequen
         E(0) could be with the parameters anywhere within their rounding.
 
     Raises:
-        ValueError: a column is missing, a parameter is not above 0, or `chance_error` is not a fraction.
+        ValueError: a column is missing, a parameter is not above 0, E(0) is beyond float64, or `chance_error` is not a
+            fraction or one a law.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), Figures 2 and 9; d is their shift from trivial solutions.
 
@@ -53,14 +54,20 @@ def audit_law_ends(laws: pd.DataFrame, chance_error: ArrayLike, *, where: Sequen
     if np.any(params <= 0):
         row, place = np.argwhere(params <= 0)[0]
         raise ValueError(f"{_LAW.params[place]} must be above 0; row {row} is {params[row, place]:g}")
-    chance = np.broadcast_to(check_fractions("chance_error", chance_error), len(params))
+    chance = check_fractions("chance_error", chance_error)
+    if chance.shape not in ((), (len(params),)):
+        raise ValueError(f"chance_error must be one number or one a law, {len(params)}, got shape {chance.shape}")
+    chance = np.broadcast_to(chance, len(params))
     printed = [printed_decimals(laws[name].to_numpy(dtype=object)) for name in _LAW.params]
     half = half_unit(np.stack(printed, axis=1))
     corners = np.array(list(product((-1, 1), repeat=params.shape[1])))
     # A shift or an exponent of 0 at a corner is no law.
     around = np.maximum(params[:, None] + corners * half[:, None], np.finfo(float).tiny)
-    start = _LAW.value(params, np.zeros(1))[:, 0]
-    least = _LAW.value(around, np.zeros(1))[..., 0].min(axis=1)
+    with np.errstate(over="ignore"):
+        start = _LAW.value(params, np.zeros(1))[:, 0]
+        least = _LAW.value(around, np.zeros(1))[..., 0].min(axis=1)
+    if not np.isfinite(start).all():
+        raise ValueError(f"E(0) = c + a d^-b must be finite; row {np.argmin(np.isfinite(start))} is {start.max()}")
     tolerance = start - least
     details = ["E(0) of the law against the error of a guess"] * len(params)
     names = list(laws.index) if where is None else where

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["half_unit", "mean_rounding", "printed_decimals"]
+__all__ = ["float_slack", "half_unit", "mean_rounding", "printed_decimals"]
 
+_SLACK = 1e-9  # of the numbers compared: what float64 does to a difference that is a tie in decimals
 _NUM_SDS = 4.0  # of the sum of independent rounding errors: exceeded once in 16,000
 
 
@@ -31,6 +32,11 @@ def printed_decimals(values: Any) -> np.ndarray:
 def half_unit(decimals: ArrayLike) -> np.ndarray:
     """Half a unit of the last decimal: the largest error of rounding."""
     return 0.5 * 10.0 ** -np.asarray(decimals, dtype=float)
+
+
+def float_slack(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    """How far a difference of printed numbers may be off because float64 does not hold decimals exactly."""
+    return _SLACK * np.maximum(np.abs(a), np.abs(b))
 
 
 def mean_rounding(halves: Sequence[float] | np.ndarray) -> float:

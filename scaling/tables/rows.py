@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .error_cut import error_cut
 from .labels import check_same_index
+from .rounding import float_slack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOMES", "RowComparison", "compare_rows"]
 
 OUTCOMES = ("win", "tie", "loss", "undecided")
+_PLURALS = {"win": "wins", "tie": "ties", "loss": "losses", "undecided": "undecided"}
+_CLEAR_SDS = 2.0  # what a headline counts apart: with few runs less is easily luck
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,8 +59,23 @@ class RowComparison:
     def num_losses(self) -> int:
         return self._count("loss")
 
+    @property
+    def num_wins_beyond_2_sd(self) -> int:
+        """Wins by more than two of the larger SDs; one without an SD is not among them."""
+        return self._count_beyond("win")
+
+    @property
+    def num_losses_beyond_2_sd(self) -> int:
+        """Losses by more than two of the larger SDs; one without an SD is not among them."""
+        return self._count_beyond("loss")
+
     def _count(self, outcome: str) -> int:
         return int((self.table["outcome"] == outcome).sum())
+
+    def _count_beyond(self, outcome: str) -> int:
+        rows = self.table[self.table["outcome"] == outcome]
+        margin = _CLEAR_SDS * rows["larger_sd"] + float_slack(rows["a"], rows["b"])
+        return int((rows["difference"].abs() > margin).sum())
 
     def __repr__(self) -> str:
         return self.summary()
@@ -65,9 +83,19 @@ class RowComparison:
     def summary(self) -> str:
         """Counts, the table and the caveats."""
         rule = "equal values" if self.tie_sds == 0 else f"within {self.tie_sds:g} SD"
-        counts = ", ".join(f"{self._count(outcome)} {outcome}" for outcome in OUTCOMES if self._count(outcome))
+        counts = ", ".join(self._count_text(outcome) for outcome in OUTCOMES if self._count(outcome))
         head = f"{self.name_a} against {self.name_b}: {counts} (tie: {rule})"
         return "\n".join([head, self.table.to_string(), *(f"  caveat: {caveat}" for caveat in self.caveats)])
+
+    def _count_text(self, outcome: str) -> str:
+        """Such as "5 wins (4 beyond 2 SD)"."""
+        count = self._count(outcome)
+        text = f"{count} {outcome if count == 1 else _PLURALS[outcome]}"
+        without = int(((self.table["outcome"] == outcome) & self.table["larger_sd"].isna()).sum())
+        if outcome not in ("win", "loss") or self.table["larger_sd"].isna().all():
+            return text
+        unknown = f", {without} without SD" if without else ""
+        return f"{text} ({self._count_beyond(outcome)} beyond {_CLEAR_SDS:g} SD{unknown})"
 
 
 def compare_rows(
@@ -77,8 +105,10 @@ def compare_rows(
 ) -> RowComparison:  # fmt: skip
     """Compare two rows of results task by task, with the difference in units of the larger of their two SDs.
 
-    A difference in SDs is not a test: the number of runs is not in it, nor what the SD leaves out. Values and SDs are
-    in the table's own unit, percent or fractions alike.
+    A win is any difference, as papers count; the summary says how many are beyond two SDs. A difference in SDs is not a
+    test: the number of runs is not in it, nor what the SD leaves out. Values and SDs are in the table's own unit,
+    percent or fractions alike; leave out rows that are no results, such as the cost. Values that differ by a
+    billionth, less than printed decimals tell, are equal.
 
     Args:
         a, b: results, shape (n,); nan where one is missing.
@@ -87,7 +117,8 @@ def compare_rows(
         name_a, name_b: of the rows.
         tie_sds: differences of at most so many larger SDs are ties. 0, the default, calls only equal values a tie.
         higher_is_better: False for errors and losses.
-        perfect: the value without error, 1 for an accuracy, 100 for one in percent; gives the column `error_cut`.
+        perfect: the value without error, 1 for an accuracy, 100 for one in percent; gives the column `error_cut`,
+            null where b has no error.
         sd_contains: what varied between the runs that the SDs were taken over, such as "seed of the fine-tuning".
 
     Raises:
@@ -110,16 +141,19 @@ def compare_rows(
         raise ValueError(f"a and b must be equally long, got {values_a.shape} and {values_b.shape}")
     if not tie_sds >= 0:
         raise ValueError(f"tie_sds must be at least 0, got {tie_sds!r}")
+    if labels is not None and len(labels) != values_a.size:
+        raise ValueError(f"tasks must name each of {values_a.size} results, got {len(labels)}")
     larger = np.fmax(sds_a, sds_b)
-    difference = values_a - values_b
-    usable = np.where(larger > 0, larger, np.nan)
-    in_sd = np.where(difference == 0, np.where(np.isnan(larger), np.nan, 0.0), difference / usable)
+    difference, slack = values_a - values_b, float_slack(values_a, values_b)
+    difference[np.abs(difference) <= slack] = 0.0
+    margin = np.where(difference == 0, 0.0, tie_sds * larger + slack) if tie_sds else slack
+    in_sd = difference / np.where(larger > 0, larger, np.nan)
     kinds = np.array(["neither", "a", "b", "both"])
     table = pd.DataFrame(
         {
             "a": values_a, "b": values_b, "difference": difference, "larger_sd": larger,
             "sd_of": kinds[np.isfinite(sds_a) + 2 * np.isfinite(sds_b)], "difference_in_sd": in_sd,
-            "outcome": _outcomes(difference if higher_is_better else -difference, larger, tie_sds),
+            "outcome": _outcomes(difference if higher_is_better else -difference, margin),
         },
         index=None if labels is None else pd.Index(labels),
     )  # fmt: skip
@@ -128,17 +162,15 @@ def compare_rows(
     return RowComparison(table, name_a, name_b, tie_sds, _caveats(table, name_a, name_b, sd_contains))
 
 
-def _outcomes(gain: np.ndarray, larger_sd: np.ndarray, tie_sds: float) -> np.ndarray:
-    """Compared without dividing, so that equal values tie whatever the SD."""
-    margin = np.zeros(gain.shape) if tie_sds == 0 else tie_sds * larger_sd
+def _outcomes(gain: np.ndarray, margin: np.ndarray) -> np.ndarray:
     outcomes = np.where(gain > margin, "win", np.where(gain < -margin, "loss", "tie"))
-    return np.where(np.isnan(gain + margin) & (gain != 0), "undecided", outcomes)
+    return np.where(np.isnan(gain + margin), "undecided", outcomes)
 
 
 def _cut(a: np.ndarray, b: np.ndarray, perfect: float, higher_is_better: bool) -> np.ndarray:
     if not higher_is_better or not perfect > 0:
         raise ValueError(f"perfect must be above 0 and the values accuracies, got {perfect!r}")
-    known = np.isfinite(a) & np.isfinite(b)
+    known = np.isfinite(a) & np.isfinite(b) & (b != perfect)
     cut = np.full(a.shape, np.nan)
     cut[known] = error_cut(1 - b[known] / perfect, 1 - a[known] / perfect)
     return cut

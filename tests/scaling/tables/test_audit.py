@@ -37,9 +37,9 @@ def test_a_mean_of_few_rounded_rows_is_never_called_wrong(values, decimals):
 def test_a_mean_of_many_rounded_rows_is_seldom_called_wrong():
     """Four standard deviations are exceeded once in 16,000, and the rounding of the mean adds to them."""
     values = np.random.default_rng(0).uniform(0, 1, (19, 400))
-    rows = pd.DataFrame(values).map("{:.2f}".format)
-    printed = pd.DataFrame([values.mean(axis=0)], index=["mean"]).map("{:.2f}".format)
-    assert contradictions(audit_summary(rows, printed, {"mean": rows.index})).empty
+    table = pd.DataFrame(values.T).map("{:.2f}".format)
+    printed = pd.DataFrame({"mean": values.mean(axis=0)}).map("{:.2f}".format)
+    assert contradictions(audit_summary(table, printed, {"mean": table.columns})).empty
 
 
 def test_a_mean_that_is_off_by_three_units_is_called_wrong():
@@ -85,7 +85,7 @@ def test_median_and_sum():
         (lambda rows: audit_summary(rows, rows, {"a": ["b"]}, statistic="mode"), "statistic must be one of"),
         (lambda rows: audit_summary(rows, rows, {"a": ["z"]}), "'a' needs 'z' once; it occurs 0 times"),
         (lambda rows: audit_summary(rows, rows, {"z": ["b"]}), "'printed' needs 'z' once"),
-        (lambda rows: audit_summary(rows, rows, {"a": []}), "group 'a' has no rows"),
+        (lambda rows: audit_summary(rows, rows, {"a": []}), "group 'a' must be a list of one or more names"),
         (lambda rows: audit_summary(rows, rows.to_frame(), {"a": ["b"]}), "both be a Series or both a DataFrame"),
         (lambda rows: audit_values(["1"], [1, 2]), "equally long"),
         (lambda rows: audit_values(["1"], [np.inf]), "follows must be finite"),
@@ -93,7 +93,21 @@ def test_median_and_sum():
         (lambda rows: audit_signs(rows.to_frame("k"), {"alpha": 1}), "'alpha' is missing"),
         (lambda rows: audit_repeats([("lr", "here", np.nan)]), "lr must be finite"),
         (lambda rows: audit_duplicates(rows, max_expected=0), "max_expected must be above 0"),
-        (lambda rows: audit_duplicates(rows.astype(str)), "no column of numbers"),
+        (lambda rows: audit_duplicates(rows.map("about {}".format)), "no column of numbers"),
+        (lambda rows: audit_summary(rows, rows, {}), "groups must name at least one group"),
+        (lambda rows: audit_summary(rows, rows, {"a": "b"}), "group 'a' must be a list"),
+        (lambda rows: audit_summary(rows.replace(1.5, pd.NA), rows, {"b": ["a", "b"]}), "entry 0 is <NA>"),
+        (lambda rows: audit_summary(rows.to_frame().T.iloc[:0], rows.to_frame().T, {"b": ["a"]}), "at least one row"),
+        (lambda rows: audit_summary(rows.to_frame(), rows.to_frame().T, {"b": ["a"]}), "transposed: table.T"),
+        (lambda rows: audit_summary(rows.to_frame().T, rows.to_frame(), {"b": ["a"]}), "transposed: printed.T"),
+        (lambda rows: audit_values(rows, rows, follows_tolerance=-1), "follows_tolerance must be at least 0"),
+        (lambda rows: audit_values(rows, rows, follows_tolerance=np.nan), "follows_tolerance must be at least 0"),
+        (lambda rows: audit_values(rows, rows, follows_tolerance=[0.1]), r"shape \(\) or \(2,\)"),
+        (lambda rows: audit_values(rows, rows, where=["a"]), "where must name each of 2 checks, got 1"),
+        (lambda rows: audit_values(["a bit"], [1]), "entry 0 is a bit"),
+        (lambda rows: audit_signs(rows.to_frame("k"), {}), "claimed must name at least one column"),
+        (lambda rows: contradictions(), "the checks of at least one audit"),
+        (lambda rows: contradictions(rows.to_frame("k")), "'kind' is missing"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -126,6 +140,13 @@ def test_nothing_printed_twice_gives_an_empty_table():
     assert tuple(contradictions(audit_repeats([])).columns) == CHECKS
 
 
+def test_one_row_of_a_table_has_signs_too():
+    table = pd.DataFrame({"k": [-0.78, 0.72], "alpha": [0.1, 0.2]}, index=["caltech", "cars"])
+    one, all_rows = audit_signs(table.iloc[1], {"k": -1, "alpha": 1}), audit_signs(table, {"k": -1, "alpha": 1})
+    assert one.values.tolist() == all_rows[all_rows["where"].str.startswith("cars")].values.tolist()
+    assert audit_signs(pd.Series({"k": 1.0}), {"k": 1})["where"].tolist() == ["k"]
+
+
 # Duplicates -----------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +170,12 @@ def test_a_far_entry_does_not_make_agreement_of_the_others_suspect():
     assert audit_duplicates(pd.Series([70.12, 70.15, 70.12, 70.18, 70.21, 99.99])).empty
 
 
+def test_strings_are_numbers_as_printed_and_words_are_left_out():
+    table = pd.DataFrame({"top1": ["70.12", "75.30", "70.12", "78.90", "81.25", "79.40"], "source": ["a"] * 6})
+    [found] = audit_duplicates(table, max_expected=0.05).itertuples()
+    assert (found.where, found.detail) == ("0 = 2", "1 of 1 entries agree: top1")
+
+
 def test_chosen_settings_and_constants_are_no_copies():
     table = pd.DataFrame({"batch": [4096] * 6, "top1": [77.91, 78.21, 79.03, 80.44, 81.25, 82.66]})
     assert audit_duplicates(table).empty
@@ -170,6 +197,10 @@ def test_bad_laws_are_named():
     laws = pd.DataFrame({"a": [0.8], "b": [0.5], "c": [0.1], "d": [0.0]})
     with pytest.raises(ValueError, match="d must be above 0; row 0 is 0"):
         audit_law_ends(laws, 0.9)
+    with pytest.raises(ValueError, match=r"E\(0\) .* must be finite; row 0 is inf"):
+        audit_law_ends(laws.assign(b=2.0, d=1e-300), 0.9)
+    with pytest.raises(ValueError, match="chance_error must be one number or one a law, 1"):
+        audit_law_ends(laws.assign(d=1.0), [0.9] * 3)
     with pytest.raises(ValueError, match="is this percent"):
         audit_law_ends(laws.assign(d=1.0), 99.9)
     with pytest.raises(ValueError, match="'d' is missing"):

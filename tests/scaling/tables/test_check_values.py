@@ -279,8 +279,8 @@ def test_check_value(published, check):
 
 def test_printed_averages_follow_from_their_rows(published):
     table = published("dosovitskiy2020_table7.csv").set_index("dataset")
-    assert audit_summary(table.drop(index="Average"), table, {"Average": table.index[:-1]}).is_consistent.all()
+    assert audit_summary(table.T, table.T, {"Average": table.index[:-1]}).is_consistent.all()
     means = vtab(published)
-    checks = audit_summary(means.drop(columns="Mean").T, means[["Mean"]].T, {"Mean": means.columns[:-1]})
+    checks = audit_summary(means, means, {"Mean": means.columns[:-1]})
     assert len(checks) == 3
     assert checks.is_consistent.all()

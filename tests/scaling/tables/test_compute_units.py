@@ -33,6 +33,12 @@ def test_what_is_not_positive_is_refused(call):
         call()
 
 
+@pytest.mark.parametrize("call", [core_days, days_on_cores, error_cut])
+def test_shapes_that_differ_are_named(call):
+    with pytest.raises(ValueError, match=r"shapes must be equal or broadcast, got \w+ \(3,\), \w+ \(2,\)"):
+        call([0.1, 0.2, 0.3], [0.1, 0.2])
+
+
 def test_error_cut_of_no_change_is_zero_and_of_all_is_one():
     assert error_cut([0.2, 0.2, 0.2], [0.2, 0.0, 0.3]).tolist() == pytest.approx([0, 1, -0.5])
 

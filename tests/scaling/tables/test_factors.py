@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaling.tables import check_comparison, factor_differences, factor_ranges, one_factor_difference
+from scaling.tables import check_comparison, factor_differences, factor_ranges, factor_steps, one_factor_difference
 
 FACTORS = ["architecture", "recipe", "data"]
 rows = st.lists(st.tuples(*[st.sampled_from(["x", "y", None])] * 3, st.integers(0, 99)), min_size=2, max_size=6)
@@ -92,6 +92,27 @@ def test_ranges_leave_the_refused_out():
     assert ranges.loc["recipe"].tolist() == [1, 2, 2, 2]
 
 
+@settings(max_examples=15, deadline=None)
+@given(rows)
+def test_steps_have_one_direction_and_hold_every_pair(values):
+    pairs = factor_differences(frame(values), FACTORS, "top1")
+    steps = factor_steps(pairs)
+    assert steps.num_pairs.sum() == (~pairs.refused).sum()
+    assert not {(f, a, b) for f, a, b in steps.index} & {(f, b, a) for f, a, b in steps.index}
+
+
+def test_a_step_does_not_depend_on_the_order_of_the_rows_but_for_its_name():
+    table = frame([("vit", "old", "1k", 1.0), ("vit", "new", "1k", 3.0), ("cnn", "new", "1k", 8.0),
+                   ("cnn", "old", "1k", 4.0)])  # fmt: skip
+    steps = factor_steps(factor_differences(table, FACTORS, "top1"))
+    assert steps.loc[("recipe", "old", "new")].tolist() == [2, 2, 3, 4]
+    assert steps.loc[("architecture", "vit", "cnn")].tolist() == [2, 3, 4, 5]
+    assert steps.index.tolist()[0] == ("architecture", "vit", "cnn")
+    back = factor_steps(factor_differences(table.iloc[::-1], FACTORS, "top1"))
+    assert back.loc[("recipe", "old", "new")].tolist() == [2, 2, 3, 4]
+    assert back.loc[("architecture", "cnn", "vit")].tolist() == [2, -5, -4, -3]
+
+
 def test_amounts_and_missing_controls_are_named():
     table = frame([("vit", "old", "1k", 1.0), ("vit", "new", "JFT", 3.0)]).assign(images=[1.28e6, 3.03e8])
     found = check_comparison(table, "row 0", "row 1", FACTORS, "top1", amounts=["images"])
@@ -123,8 +144,17 @@ def test_bad_input_is_named(call, labels, factors, metric, message):
 
 def test_lists_of_factors_and_labels_are_checked():
     table = frame([("vit", "old", "1k", 1.0), ("vit", "new", "1k", np.nan)])
-    with pytest.raises(ValueError, match="must be a list of columns"):
+    with pytest.raises(ValueError, match="factors must be a list"):
         factor_differences(table, "recipe", "top1")
+    with pytest.raises(ValueError, match="factors must name each once; 'recipe' occurs twice"):
+        factor_differences(table, ["recipe", "data", "recipe"], "top1")
+    for call in (one_factor_difference, check_comparison):
+        with pytest.raises(ValueError, match="factors must be a list"):
+            call(table, "row 0", "row 1", "recipe", "top1")
+    with pytest.raises(ValueError, match="amounts must be a list"):
+        check_comparison(table, "row 0", "row 1", FACTORS, "top1", amounts="top1")
+    with pytest.raises(ValueError, match="'recipe' must hold single values"):
+        factor_differences(table.assign(recipe=[["a"], ["b"]]), FACTORS, "top1")
     with pytest.raises(ValueError, match="row 1 is nan"):
         factor_differences(table, FACTORS, "top1")
     with pytest.raises(ValueError, match="'same' occurs twice"):

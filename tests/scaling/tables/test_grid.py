@@ -26,3 +26,11 @@ def test_a_full_grid_misses_nothing():
 def test_a_null_is_named():
     with pytest.raises(ValueError, match="column 'b' must have a value in every row; row 1 has none"):
         missing_cells(pd.DataFrame({"a": [1, 2], "b": ["x", None]}), ["a", "b"])
+
+
+def test_axes_are_a_list_of_columns_of_one_kind():
+    for axes in ("a", []):
+        with pytest.raises(ValueError, match="axes must be a list of one or more names"):
+            missing_cells(pd.DataFrame({"a": [1, 2]}), axes)
+    with pytest.raises(ValueError, match="column 'a' must hold values of one kind, got int, str"):
+        missing_cells(pd.DataFrame({"a": [1, "x"]}), ["a"])

@@ -61,3 +61,20 @@ def test_bad_tables_are_named(frame, message):
 def test_an_unknown_row_is_named_with_near_ones():
     with pytest.raises(ValueError, match="no row has the label 'dwn'; there is down"):
         task_gaps(table(), "up", "dwn")
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"All": ["svhn"]}, "no group may have the name of the overall mean, 'All'"),
+        ({"g": []}, "group 'g' must be a list of one or more names"),
+        ({"g": "xy"}, "group 'g' must be a list of one or more names, got 'xy'"),
+        ({}, "at least one group"),
+    ],
+)
+def test_bad_groups_are_named(groups, message):
+    with pytest.raises(ValueError, match=message):
+        group_means(table(), groups)
+    if "All" not in groups:
+        with pytest.raises(ValueError, match=message):
+            extreme_tasks(table(), groups)

@@ -54,6 +54,23 @@ def test_a_tie_is_no_flip_and_shares_the_better_rank():
     assert result.ranks["0"].tolist() == [1, 1, 3]
 
 
+def test_differences_up_to_tie_order_no_models():
+    table = frame([[0, 1, 2], [0.5, 0.5, 0.5], [9, 8, 0]])
+    result = rank_flips(table)
+    assert (result.num_flips, result.num_flipped_pairs) == (6, 3)
+    assert "3 of 3 pairs of models flip, 6 flips in all" in repr(result)
+    result = rank_flips(table, tie=0.5)  # m0 and m1 are half apart under 0 and under 1
+    assert (result.num_flips, result.num_flipped_pairs) == (2, 1)
+    assert pairs(result) == {("m0", "m2", "0", "2"), ("m0", "m2", "1", "2")}
+    assert "2 flips in all (differences up to 0.5: none)" in repr(result)
+
+
+def test_decimals_that_float64_does_not_hold_are_ties():
+    result = rank_flips(frame([[0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2]]))
+    assert result.num_flips == 0
+    assert result.ranks.to_numpy().tolist() == [[1, 1], [1, 1]]
+
+
 def test_what_is_missing_is_named_and_flips_nothing():
     result = rank_flips(frame([[1, 2], [np.nan, 3]]))
     assert result.missing == (("m1", "0"),)
@@ -66,9 +83,17 @@ def test_what_is_missing_is_named_and_flips_nothing():
     [
         (frame([[1, 2]]), ["0"], "at least two conditions"),
         (frame([[1, 2]]), ["0", "zero"], "'zero' is missing"),
+        (frame([[1, 2]]), "01", "conditions must be a list"),
+        (frame([[1, 2]]), ["0", "0"], "'0' occurs twice"),
         (pd.DataFrame([[1, 2], [2, 1]], index=["m", "m"]), None, "'m' occurs twice"),
     ],
 )
 def test_bad_input_is_named(table, conditions, message):
     with pytest.raises(ValueError, match=message):
         rank_flips(table, conditions)
+
+
+@pytest.mark.parametrize("tie", [-1, np.nan, np.inf])
+def test_a_tie_is_a_number(tie):
+    with pytest.raises(ValueError, match="tie must be a number of at least 0"):
+        rank_flips(frame([[1, 2]]), tie=tie)

@@ -56,7 +56,27 @@ def test_ties_within_so_many_sds_need_an_sd():
 def test_an_sd_of_zero_decides_but_gives_no_ratio():
     result = compare_rows([1.1, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0])
     assert result.table.outcome.tolist() == ["win", "tie"]
-    assert np.isnan(result.table.difference_in_sd[0])
+    assert result.table.difference_in_sd.isna().all()
+
+
+def test_the_headline_says_how_many_are_beyond_two_sds():
+    result = compare_rows([1.3, 1.2, 0.5, 1.0, 2.0], [1.0] * 5, [0.1, 0.1, 0.1, 0.1, NAN])
+    assert (result.num_wins, result.num_wins_beyond_2_sd) == (3, 1)  # .2 is two SDs, though 1.2 - 1 is more in float64
+    assert (result.num_losses, result.num_losses_beyond_2_sd) == (1, 1)
+    head = "3 wins (1 beyond 2 SD, 1 without SD), 1 tie, 1 loss (1 beyond 2 SD)"
+    assert result.summary().splitlines()[0] == f"a against b: {head} (tie: equal values)"
+    assert compare_rows([1.0], [2.0]).summary().splitlines()[0] == "a against b: 1 loss (tie: equal values)"
+
+
+def test_decimals_that_float64_does_not_hold_are_ties():
+    assert compare_rows([87.76], [87.66], [0.1], [0.1], tie_sds=1).num_ties == 1
+    assert compare_rows([1 - 0.7], [0.3]).table[["outcome", "difference"]].to_numpy().tolist() == [["tie", 0.0]]
+
+
+def test_no_share_of_no_error():
+    assert compare_rows([99.0, 100.0], [98.0, 100.0], perfect=100).table.error_cut.tolist() == pytest.approx(
+        [0.5, NAN], nan_ok=True
+    )
 
 
 def test_a_missing_value_is_neither_win_nor_tie_nor_loss():
@@ -84,6 +104,7 @@ def test_tasks_come_of_the_index_or_of_the_argument():
         (lambda: compare_rows(pd.Series([1, 2]), pd.Series([2, 1], index=[1, 0])), "a and b must have the same index"),
         (lambda: compare_rows([1.0], [1.0], [-0.1]), "at least 0"),
         (lambda: compare_rows([1.0], [1.0], [0.1, 0.2]), "one SD a task"),
+        (lambda: compare_rows([1.0, 2.0], [1.0, 2.0], tasks=["a"]), "tasks must name each of 2 results, got 1"),
         (lambda: compare_rows([1.0], [1.0], tie_sds=-1), "tie_sds must be at least 0"),
         (lambda: compare_rows([1.0], [1.0], tie_sds=NAN), "tie_sds must be at least 0"),
         (lambda: compare_rows([50.0], [40.0], perfect=1), "must lie in"),
