@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,9 +27,11 @@ __all__ = [
     "label_column",
     "label_points",
     "legend",
+    "legend_above",
     "legend_beside",
     "new_axes",
     "probe_names",
+    "shown_name",
     "style_of",
 ]
 
@@ -72,7 +74,12 @@ def draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | 
     for name in names:
         colour, marker = style_of(name, names)
         member = labels == name
-        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=name)
+        ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=shown_name(name))
+
+
+def shown_name(name: str) -> str:
+    """For a legend, which leaves out what begins with an underscore: after a space of no width it shows that too."""
+    return f"\u200b{name}" if name.startswith("_") else name
 
 
 def error_axis(ax: Axes, y: np.ndarray) -> None:
@@ -110,10 +117,19 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], c
 
 
 def legend(ax: Axes, loc: Any) -> None:
-    if len(ax.get_legend_handles_labels()[0]) <= _MOST_INSIDE:
+    num_entries = len(ax.get_legend_handles_labels()[0])
+    if num_entries == 0:
+        return
+    if num_entries <= _MOST_INSIDE:
         ax.legend(fontsize="small", framealpha=0.8, edgecolor="none", loc=loc)
     else:
         legend_beside(ax, fontsize="x-small")
+
+
+def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns: int = 2, **options: Any) -> None:
+    """Between the axes and its title, where it hides no point."""
+    where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
+    ax.legend(fontsize="small", frameon=False, ncols=num_columns, **where, **options)
 
 
 def legend_beside(ax: Axes, **options: Any) -> None:

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..tables.audit import CHECKS
-from ..tables.factors import factor_ranges
+from ..tables.factors import factor_ranges, factor_steps, one_direction
 from ..tables.ranks import RankFlips
 from ..tables.rows import RowComparison
-from .style import STYLES, legend, new_axes, style_of
+from .style import STYLES, label_column, legend, legend_above, new_axes, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,23 +27,25 @@ _BLUE, _VERMILION, _GREY = STYLES[0][0], STYLES[1][0], STYLES[5][0]
 _OUTCOME_COLOURS = {"win": _BLUE, "loss": _VERMILION, "tie": "0.35", "undecided": _GREY}
 _BOUNDS = ("sign", "law end")  # kinds of checks where what follows is a bound
 _ROW_INCHES, _FRAME_INCHES = 0.32, 1.4  # height of a figure with a line of text a row
-_LABEL_GAP = 0.045  # of the height of the axes, between two labels at the end of lines
 
 
 def plot_row_comparison(
-    result: RowComparison, *, quantity: str = "difference_in_sd", ax: Axes | None = None, x_label: str | None = None
+    result: RowComparison, *, quantity: str | None = None, ax: Axes | None = None, x_label: str | None = None
 ) -> Axes:
     """A bar a task, coloured by win, tie and loss, with its number.
 
     Args:
         result: from `compare_rows`.
-        quantity: "difference_in_sd", "difference", or "error_cut" where the result has it.
+        quantity: "difference_in_sd", the default where any task has an SD, "difference", the default otherwise, or
+            "error_cut" where the result has it.
         ax: where to draw; a new figure without.
         x_label: of the axis, such as one with the unit of a difference.
 
     Raises:
         ValueError: an unknown quantity, or one that the result lacks.
     """
+    if quantity is None:
+        quantity = "difference_in_sd" if result.table["difference_in_sd"].notna().any() else "difference"
     if quantity not in QUANTITIES or quantity not in result.table:
         raise ValueError(f"quantity must be one of {[q for q in QUANTITIES if q in result.table]}, got {quantity!r}")
     table = result.table
@@ -69,33 +71,37 @@ def plot_row_comparison(
     return ax
 
 
-def plot_factors(
-    differences: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "difference of the metric"
-) -> Axes:
-    """One-factor differences by factor, and the refused pairs apart.
+def plot_factors(differences: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "change of the metric") -> Axes:
+    """One-factor differences by factor and step: what going from one value of it to another changed.
+
+    Refused pairs stand apart, without a direction: by the size of their difference.
 
     Args:
         differences: from `factor_differences`.
         ax: where to draw; a new figure without.
         x_label: of the axis, with the unit of the metric.
     """
-    ranges = factor_ranges(differences)
-    refused = differences["refused"].to_numpy(dtype=bool)
-    names = [f"{factor} ({int(row['num_pairs'])})" for factor, row in ranges.iterrows()]
-    ax = ax or _tall_axes(2 * (len(names) + 1))
-    for place, factor in enumerate(ranges.index):
-        values = differences.loc[~refused & (differences["factor"] == factor), "difference"].to_numpy()
-        colour, marker = style_of(str(factor), sorted(map(str, ranges.index)))
+    pairs, steps = one_direction(differences), factor_steps(differences)
+    refused = np.abs(differences.loc[differences["refused"].to_numpy(dtype=bool), "difference"].to_numpy())
+    factors = sorted(map(str, factor_ranges(differences).index))
+    ax = ax or _tall_axes(round(1.5 * len(steps)) + 3)
+    names = [
+        f"{factor}: {a} → {b} ({num})" for (factor, a, b), num in zip(steps.index, steps["num_pairs"], strict=True)
+    ]
+    changes = dict(list(pairs.groupby(["factor", "value_a", "value_b"], sort=False)["difference"]))
+    for place, step in enumerate(steps.index):
+        values = changes[step].to_numpy()
+        colour, marker = style_of(str(step[0]), factors)
         ax.plot(values, place + _scatter(values.size), marker, color=colour, ms=7, alpha=0.85, mew=0)
-        ax.plot([ranges.loc[factor, "mean"]] * 2, [place - 0.35, place + 0.35], color="0.2", lw=1.5)
-    values, place = differences.loc[refused, "difference"].to_numpy(), len(names)
-    if values.size:
-        names.append(f"refused ({values.size}):\n2+ factors or unknown")
-        ax.plot(values, place + _scatter(values.size), "x", color=_GREY, ms=4, alpha=0.7)
+        ax.plot([steps["mean"].iloc[place]] * 2, [place - 0.35, place + 0.35], color="0.2", lw=1.5)
+    if refused.size:
+        place = len(names)
+        names.append(f"refused, either way ({refused.size}):\n2+ factors or unknown")
+        ax.plot(refused, place + _scatter(refused.size), "x", color=_GREY, ms=4, alpha=0.7)
         ax.axhline(place - 0.5, color="0.3", lw=1, ls="--")
     ax.axvline(0, color="0.3", lw=1)
     _name_rows(ax, names)
-    ax.set(xlabel=x_label, title="pairs that differ in one factor; the bar is their mean")
+    ax.set(xlabel=x_label, title="one-factor pairs (bar: mean)")
     return ax
 
 
@@ -120,8 +126,9 @@ def plot_rank_flips(result: RankFlips, *, ax: Axes | None = None, y_label: str =
             ends.append((row[-1], str(model), colour))
     ax.set_xticks(range(values.shape[1]), [str(name) for name in values.columns])
     ax.set(xlim=(-0.15, values.shape[1] - 0.55), ylabel=y_label)
-    _label_ends(ax, values.shape[1] - 1, ends)
-    ax.set_title(f"{len(result.flips)} rank flips (models in them: thick)", fontsize="medium")
+    heights, labels, colours = zip(*ends, strict=True) if ends else ((), (), ())
+    label_column(ax, values.shape[1] - 1, np.array(heights), labels, colours)
+    ax.set_title(f"{result.counts()}\n(models in them: thick)", fontsize="medium")
     return ax
 
 
@@ -129,7 +136,7 @@ def plot_audit(checks: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "
     """Printed against what follows (of signs and of law ends: the bound), a line a check, with what rounding explains.
 
     Args:
-        checks: from an audit, of quantities in one unit.
+        checks: from an audit, of quantities in one unit; an empty table gives "nothing found".
         ax: where to draw; a new figure without.
         x_label: of the axis, with its unit.
 
@@ -138,6 +145,11 @@ def plot_audit(checks: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "
     """
     check_columns(checks, *CHECKS)
     ax = ax or _tall_axes(len(checks))
+    ax.set(xlabel=x_label)
+    if not len(checks):
+        ax.text(0.5, 0.5, "nothing found", transform=ax.transAxes, ha="center", va="center")
+        ax.set(xticks=[], yticks=[])
+        return ax
     place, bad = np.arange(len(checks)), ~checks["is_consistent"].to_numpy(dtype=bool)
     printed, follows = checks["printed"].to_numpy(), checks["follows"].to_numpy()
     ax.hlines(place[bad], printed[bad], follows[bad], color=_VERMILION, lw=2)
@@ -149,8 +161,7 @@ def plot_audit(checks: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "
         if which.any():
             ax.plot(printed[which], place[which], marker, color=colour, ms=6, label=f"{label} ({which.sum()})")
     _name_rows(ax, checks["where"].tolist())
-    ax.set(xlabel=x_label)
-    ax.legend(fontsize="small", frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+    legend_above(ax, "right", num_columns=3)
     return ax
 
 
@@ -183,12 +194,3 @@ def _name_rows(ax: Axes, names: list[str]) -> None:
 def _scatter(size: int) -> np.ndarray:
     """Small offsets that keep points of one row apart, the same each time."""
     return 0.5 * ((np.arange(size) * 0.618034) % 1 - 0.5)
-
-
-def _label_ends(ax: Axes, x: float, ends: list[tuple[float, str, str]]) -> None:
-    """Names at the right end of lines, moved apart where they would overlap."""
-    low, high = ax.get_ylim()
-    gap, previous = _LABEL_GAP * (high - low), -np.inf
-    for y, name, colour in sorted(ends):
-        previous = max(y, previous + gap)
-        ax.annotate(name, (x, previous), xytext=(10, 0), textcoords="offset points", color=colour, va="center")

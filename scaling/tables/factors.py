@@ -217,7 +217,7 @@ def unequal_pair(
     codes = factor_codes(table, factors)
     a, b = labelled_row(table, row_a), labelled_row(table, row_b)
     unequal = (codes[a] != codes[b]) | (codes[a] < 0)
-    names = [factors[i] for i in np.flatnonzero(unequal)]
+    names = [factors[i] for i in np.flatnonzero(unequal).tolist()]
     return a, b, {name: (table[name].iloc[a], table[name].iloc[b]) for name in names}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions, column_of
+from ..inputs import check_fractions, positive_column
 from ..laws import find_law
 from .audit import checks_table
 from .rounding import half_unit, printed_decimals
@@ -38,7 +38,7 @@ def audit_law_ends(laws: pd.DataFrame, chance_error: ArrayLike, *, where: Sequen
         E(0) could be with the parameters anywhere within their rounding.
 
     Raises:
-        ValueError: a column is missing, a parameter is not above 0, E(0) is beyond float64, or `chance_error` is not a
+        ValueError: a column is missing, a parameter is not positive, E(0) is beyond float64, or `chance_error` is not a
             fraction or one a law.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), Figures 2 and 9; d is their shift from trivial solutions.
@@ -49,11 +49,7 @@ def audit_law_ends(laws: pd.DataFrame, chance_error: ArrayLike, *, where: Sequen
     >>> checks.printed.round(2).tolist(), checks.is_consistent.tolist()
     ([1.39, 0.9], [False, True])
     """
-    columns = [column_of(laws, name) for name in _LAW.params]
-    params = np.stack(columns, axis=1)
-    if np.any(params <= 0):
-        row, place = np.argwhere(params <= 0)[0]
-        raise ValueError(f"{_LAW.params[place]} must be above 0; row {row} is {params[row, place]:g}")
+    params = np.stack([positive_column(laws, name) for name in _LAW.params], axis=1)
     chance = check_fractions("chance_error", chance_error)
     if chance.shape not in ((), (len(params),)):
         raise ValueError(f"chance_error must be one number or one a law, {len(params)}, got shape {chance.shape}")

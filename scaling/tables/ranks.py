@@ -62,11 +62,11 @@ class RankFlips:
         return "\n".join(lines)
 
     def counts(self) -> str:
-        """Such as "5 of 10 pairs of models flip, 7 flips in all (differences up to 0.1: none)"."""
+        """Such as "rank flips: 7, by 4 of 10 pairs of models (differences up to 0.1: none)"."""
         models = len(self.values)
         rule = f" (differences up to {self.tie:g}: none)" if self.tie else ""
-        pairs = f"{self.num_flipped_pairs} of {models * (models - 1) // 2} pairs of models flip"
-        return f"{pairs}, {self.num_flips} flips in all{rule}"
+        pairs = f"{self.num_flipped_pairs} of {models * (models - 1) // 2} pairs of models"
+        return f"rank flips: {self.num_flips}, by {pairs}{rule}"
 
 
 def rank_flips(

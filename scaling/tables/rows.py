@@ -192,10 +192,13 @@ def _caveats(table: pd.DataFrame, name_a: str, name_b: str, sd_contains: str | N
 
 
 def _row(name: str, values: ArrayLike) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or np.isinf(values).any():
-        raise ValueError(f"{name} must be one row of finite numbers, shape (n,), got shape {values.shape}")
-    return values
+    try:
+        row = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:  # a word, pd.NA
+        raise ValueError(f"{name} must be numbers, nan where one is missing: {error}") from None
+    if row.ndim != 1 or np.isinf(row).any():
+        raise ValueError(f"{name} must be one row of finite numbers, shape (n,), got shape {row.shape}")
+    return row
 
 
 def _sds(name: str, values: ArrayLike | None, like: np.ndarray) -> np.ndarray:

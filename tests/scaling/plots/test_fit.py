@@ -4,18 +4,16 @@ import pytest
 
 import scaling as sc
 
+from .helpers import line_of
+
 X = np.geomspace(1e18, 1e21, 14)
 Y = (0.5 * (X / 1e18) ** -0.25 + 0.1) * np.exp(0.02 * np.random.default_rng(0).standard_normal(14))
-
-
-def lines_of(ax, label):
-    return next(line for line in ax.lines if line.get_label() == label)
 
 
 def test_a_fit_is_solid_over_its_points_and_dashed_beyond():
     fit = sc.fit_law("saturating_power", X, Y)
     ax = sc.plots.plot_fit(fit, x_label="training compute (FLOPs)")
-    law, beyond = lines_of(ax, "saturating_power: a x^-b + c"), lines_of(ax, "extrapolated")
+    law, beyond = line_of(ax, "saturating_power: a x^-b + c"), line_of(ax, "extrapolated")
     assert law.get_xdata().max() <= X.max() < beyond.get_xdata().min()
     assert beyond.get_xdata().max() == pytest.approx(1e22)
     np.testing.assert_allclose(law.get_ydata(), fit.predict(law.get_xdata()))
@@ -25,7 +23,7 @@ def test_a_fit_is_solid_over_its_points_and_dashed_beyond():
 def test_a_law_that_grows_is_extrapolated_to_the_left():
     errors = np.linspace(0.3, 0.9, 12)
     ax = sc.plots.plot_fit(sc.fit_law("transfer", errors, 0.6 * errors**2 + 0.1), up_to=0.05)
-    assert lines_of(ax, "extrapolated").get_xdata().min() == pytest.approx(0.05)
+    assert line_of(ax, "extrapolated").get_xdata().min() == pytest.approx(0.05)
 
 
 def test_an_ensemble_is_drawn_on_the_callers_axes():

@@ -4,6 +4,9 @@ import pandas as pd
 import pytest
 
 import scaling as sc
+from scaling.plots.style import draw_points
+
+from .helpers import labels, words
 
 tables, plots = sc.tables, sc.plots
 FACTORS = ["recipe", "data"]
@@ -57,7 +60,7 @@ def test_what_is_unknown_has_no_bar_but_a_word():
 def test_factors_are_drawn_and_refused_pairs_apart(pairs):
     ax = plots.plot_factors(pairs)
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert labels == ["data (1)", "recipe (1)", "refused (1):\n2+ factors or unknown"]
+    assert labels == ["data: x → y (1)", "recipe: o → n (1)", "refused, either way (1):\n2+ factors or unknown"]
     drawn = {
         (x, round(y)) for line in ax.lines for x, y in zip(*line.get_data(), strict=True) if line.get_marker() != "None"
     }
@@ -68,7 +71,7 @@ def test_lines_from_condition_to_condition_named_at_their_end(flips):
     ax = plots.plot_rank_flips(flips, y_label="ImageNet accuracy (%)")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1k", "300M"]
     assert {text.get_text() for text in ax.texts} == {"B", "L", "H"}
-    assert ax.get_title().startswith("1 rank flips")
+    assert ax.get_title().startswith("rank flips: 1, by 1 of 3 pairs of models")
     heights = sorted(text.xy[1] for text in ax.texts)
     assert np.diff(heights).min() > 0.04 * np.ptp(ax.get_ylim())  # names do not overlap
 
@@ -83,8 +86,28 @@ def test_contradictions_of_an_audit_look_different(checks):
         plots.plot_audit(checks.drop(columns="tolerance"))
 
 
-@pytest.mark.parametrize("name", ["row_comparison", "factors", "rank_flips", "audit"])
-def test_axes_are_the_callers(request, name):
-    fixture = {"row_comparison": "comparison", "factors": "pairs", "rank_flips": "flips", "audit": "checks"}[name]
+def test_an_audit_of_nothing_says_so(checks):
+    ax = plots.plot_audit(checks.iloc[:0])
+    assert words(ax) == ["nothing found"]
+
+
+def test_without_any_sd_the_difference_is_drawn():
+    result = tables.compare_rows([0.9, 0.8], [0.8, 0.9])
+    assert words(plots.plot_row_comparison(result)) == ["+0.1", "-0.1"]
+    ax = plots.plot_row_comparison(result, quantity="difference_in_sd")  # all unknown: an empty legend would warn
+    assert words(ax) == ["unknown", "unknown"]
+    assert ax.get_legend() is None
+
+
+def test_a_step_between_two_values_has_one_direction():
+    table = pd.DataFrame({"recipe": ["o", "n", "n", "o"], "data": ["x", "x", "y", "y"], "top1": [1.0, 3.0, 9.0, 8.0]})
+    ax = plots.plot_factors(tables.factor_differences(table, FACTORS, "top1"))
+    assert ax.get_yticklabels()[1].get_text() == "recipe: o → n (2)"
+    drawn = [line.get_xdata().tolist() for line in ax.lines if line.get_marker() not in ("None", "x")]
+    assert drawn == [[7.0, 6.0], [2.0, 1.0]]  # o to n is up under both data
+
+
+def test_a_group_whose_name_begins_with_an_underscore_is_in_the_legend():
     ax = matplotlib.figure.Figure().subplots()
-    assert getattr(plots, f"plot_{name}")(request.getfixturevalue(fixture), ax=ax) is ax
+    draw_points(ax, np.arange(2.0), np.arange(2.0), ["_a", "b"])
+    assert [label.lstrip("\u200b") for label in labels(ax)] == ["_a", "b"]

@@ -13,13 +13,7 @@ from scaling.transfer import (
     sufficient_predictor,
 )  # fmt: skip
 
-
-def labels(ax):
-    return ax.get_legend_handles_labels()[1]
-
-
-def words(ax):
-    return [text.get_text() for text in ax.texts]
+from .helpers import labels, words
 
 
 def trends_table(num_tasks):

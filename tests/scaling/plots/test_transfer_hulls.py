@@ -1,6 +1,5 @@
 """Figures of mixtures, windows, sample sizes and hulls."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,16 +7,13 @@ import pytest
 import scaling as sc
 from scaling.transfer import compare_sample_sizes, compare_windows, mix_classifiers, overlay_hull
 
+from .helpers import texts
+
 
 def models(n=200):
     rng = np.random.default_rng(0)
     us = rng.uniform(0.05, 0.6, n)
     return us, 1 - np.minimum((0.7 * (1 - us) ** 2.5 + 0.1) * np.exp(rng.exponential(0.1, n)), 0.99)
-
-
-def texts(ax):
-    """Of the legend."""
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_a_mixture_shows_its_classifiers_and_their_weights():
@@ -88,8 +84,3 @@ def test_the_gap_shows_its_rank_correlation():
     ax = sc.plots.plot_hull_gap(found)
     assert texts(ax) == [f"pets 5-shot (rank correlation {found.trend['spearman'][0]:+.2f})"]
     assert ax.lines[0].get_ydata() == pytest.approx(found.table["gap"].to_numpy())
-
-
-def test_axes_are_the_callers():
-    ax = matplotlib.figure.Figure().subplots()
-    assert sc.plots.plot_hull_gap(overlay(), ax=ax) is ax

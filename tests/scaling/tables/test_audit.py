@@ -195,7 +195,7 @@ def test_a_law_that_starts_at_chance_is_possible():
 
 def test_bad_laws_are_named():
     laws = pd.DataFrame({"a": [0.8], "b": [0.5], "c": [0.1], "d": [0.0]})
-    with pytest.raises(ValueError, match="d must be above 0; row 0 is 0"):
+    with pytest.raises(ValueError, match="column 'd' must be positive and finite; row 0 is 0"):
         audit_law_ends(laws, 0.9)
     with pytest.raises(ValueError, match=r"E\(0\) .* must be finite; row 0 is inf"):
         audit_law_ends(laws.assign(b=2.0, d=1e-300), 0.9)

@@ -58,11 +58,11 @@ def test_differences_up_to_tie_order_no_models():
     table = frame([[0, 1, 2], [0.5, 0.5, 0.5], [9, 8, 0]])
     result = rank_flips(table)
     assert (result.num_flips, result.num_flipped_pairs) == (6, 3)
-    assert "3 of 3 pairs of models flip, 6 flips in all" in repr(result)
+    assert "rank flips: 6, by 3 of 3 pairs of models" in repr(result)
     result = rank_flips(table, tie=0.5)  # m0 and m1 are half apart under 0 and under 1
     assert (result.num_flips, result.num_flipped_pairs) == (2, 1)
     assert pairs(result) == {("m0", "m2", "0", "2"), ("m0", "m2", "1", "2")}
-    assert "2 flips in all (differences up to 0.5: none)" in repr(result)
+    assert "rank flips: 2, by 1 of 3 pairs of models (differences up to 0.5: none)" in repr(result)
 
 
 def test_decimals_that_float64_does_not_hold_are_ties():

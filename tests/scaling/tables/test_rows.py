@@ -101,6 +101,7 @@ def test_tasks_come_of_the_index_or_of_the_argument():
     [
         (lambda: compare_rows([1.0], [1.0, 2.0]), "equally long"),
         (lambda: compare_rows([[1.0]], [[1.0]]), "one row"),
+        (lambda: compare_rows([1.0], ["88.4/88.5*"]), r"b must be numbers, nan where .*: .*'88.4/88.5\*'"),
         (lambda: compare_rows(pd.Series([1, 2]), pd.Series([2, 1], index=[1, 0])), "a and b must have the same index"),
         (lambda: compare_rows([1.0], [1.0], [-0.1]), "at least 0"),
         (lambda: compare_rows([1.0], [1.0], [0.1, 0.2]), "one SD a task"),
