@@ -112,7 +112,7 @@ def test_a_gain_is_that_of_one_degree_of_freedom():
 @pytest.mark.parametrize("n", [50, 200, 800])
 @pytest.mark.parametrize("excess", ["exponential", "half-normal", "gamma 2", "mixture"])
 def test_false_alarms(excess, n):
-    """At most 2 %, of 100 simulations: 5 are beyond three standard errors of that."""
+    """Of 150 others in each of these cells there was none; at the nominal .001, of 100, two have a chance of .005."""
     alarms = sum("poor_fit" in kinds(*runs(excess, n, seed)) for seed in range(100))
     print(excess, n, alarms)
-    assert alarms <= 4
+    assert alarms <= 1

@@ -53,6 +53,7 @@ def test_the_laws_of_the_same_name_give_the_same_line_and_band(scaling):
         assert ours.high == pytest.approx(law.high, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99)), min_size=4, max_size=12), st.data())
 def test_error_in_place_of_accuracy_turns_a_symmetric_scale_round(pairs, data):

@@ -97,6 +97,7 @@ def test_bad_arguments():
         accuracy_difference(0.5, 0.4, num_eval=10)
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")  # by the two put in
 def test_with_numbers_of_images_0_and_1_have_a_place():
     standard, shifted = standard_models()
     standard[-1], shifted[0] = 1.0, 0.0
