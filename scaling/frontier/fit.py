@@ -170,7 +170,8 @@ def fit_frontier(
       for smooth: with a gap between the best runs and the rest, about .88 at 800 runs.
       It takes the law's shape for true: on Zhai et al.'s 262 runs (10-shot error of ImageNet) `saturating_power` says
       .122 [.110, .132] at the largest compute, where the best run has .151, and c = .062 [.037, .082], and the six
-      largest runs lie above the band. `poor_fit` says so; "double_saturating_power" has .140 [.130, .145], c = .110.
+      largest runs lie above the band. `poor_fit` says so; "double_saturating_power" has .140 [.130, .145] (the printed
+      law .144) and c = .110, and the three largest still lie above its band.
     - "simulated_world", of the law on frontier points: .90 to .98 (mean .94), up to three times as wide. It is the fit,
       less what the same rule misses in simulated runs above a known law; so it may lie wholly below the law.
     - "case_bootstrap": .69 on Pareto points, .59 on hull points (150 times 200 runs, exponential excess, 1 % noise). It
