@@ -22,6 +22,7 @@ from .worlds import first_fall
 __all__ = ["Chain", "ComputeTarget", "chain"]
 
 _TINY = np.finfo(float).tiny
+_SAME = 1e-9  # difference of two upstream errors that is rounding
 _SEARCHED = 1e6  # how far beyond the runs, to both sides, a target is looked for, as a factor
 _NUM_SEARCHED = 2000  # values of compute, between which each draw is interpolated in log and log
 
@@ -92,6 +93,12 @@ class Chain:
         """Of all runs of the frontier, shape (n,)."""
         return self.front.x
 
+    @property
+    def has_shared_runs(self) -> bool:
+        """Whether both laws were fitted to the same runs in the same order, as their upstream errors show."""
+        errors = 1 - self.trans.upstream
+        return self.front.y.shape == errors.shape and bool(np.allclose(self.front.y, errors, rtol=0, atol=_SAME))
+
     @overload
     def predict(self, compute: ArrayLike, level: None = None) -> np.ndarray: ...
     @overload
@@ -106,7 +113,8 @@ class Chain:
             FitWarning: `extrapolation` more than a decade beyond the runs.
         """
         compute = check_positive("compute", np.asarray(compute, dtype=float))
-        median = self._accuracy(self.front.predict(compute))
+        with np.errstate(over="ignore"):  # far below the runs: an error of inf is cut at 1
+            median = self._accuracy(self.front.predict(compute))
         if level is None:
             return median
         draws = 1 - self._errors(np.ravel(compute))
@@ -129,7 +137,8 @@ class Chain:
         Raises:
             ValueError: an accuracy outside (0, 1), or a level.
         """
-        if not (np.ndim(downstream_accuracy) == 0 and 0 < downstream_accuracy < 1):
+        is_number = np.ndim(downstream_accuracy) == 0 and np.asarray(downstream_accuracy).dtype.kind in "fiu"
+        if not (is_number and 0 < downstream_accuracy < 1):
             raise ValueError(f"downstream_accuracy must be one number in (0, 1), got {downstream_accuracy!r}")
         check_level(level)
         error, bayes = 1 - float(downstream_accuracy), self.trans.upstream_bayes_error
@@ -167,7 +176,9 @@ class Chain:
 
     def _errors(self, compute: np.ndarray) -> np.ndarray:
         """Each draw's downstream error at each compute, (num_draws, number of compute)."""
-        return self.trans_draws.values_at_own(self._possible(self.front_draws.values(compute)))
+        with np.errstate(over="ignore"):  # far below the runs: an error of inf is cut at 1
+            upstream = self.front_draws.values(compute)
+        return self.trans_draws.values_at_own(self._possible(upstream))
 
     @cached_property
     def _saturations(self) -> np.ndarray:

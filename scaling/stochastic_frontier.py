@@ -22,15 +22,12 @@ from .fitting import quiet_fit
 from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density
 from .inputs import check_positive
-from .lack_of_fit import LEAST_P_VALUE, thin, worst_part
+from .lack_of_fit import LEAST_P_VALUE, LEAST_SHAPE_P_VALUE, gain_p_value, thin, worst_part
 from .laws import Law, find_law
+from .threshold import threshold_curve
 
-__all__ = ["QUANTILE", "StochasticFrontier", "central_curve", "fit_stochastic_frontier", "threshold_curve"]
+__all__ = ["RICHER", "StochasticFrontier", "central_curve", "fit_stochastic_frontier"]
 
-QUANTILE = 0.4  # of up to 50 runs at each x below which the errors count, not only that they lie above
-# Of more runs fewer are needed, and an interval that is narrower bears less of what a smooth excess leaves out: the
-# number below the threshold grows as n^(2/3).
-_QUANTILE_RUNS, _QUANTILE_POWER = 50, 1 / 3
 _RUNS_PER_PARAMETER = 4  # the least: of 12 runs for three parameters, five lie below the threshold
 _FEW_EFFECTIVE = 100.0  # effective draws below which the ends of an interval deserve a warning
 _NUM_NODES = 24  # that stand for the runs above the threshold: both curves are straight between neighbours
@@ -42,8 +39,11 @@ _BLOCK = 8192  # numbers in one array: blocks that stay in the processor's cache
 _LEAST_START = 1e-3  # of the excess scale, and so of the proposal's width
 _FAR = 1e3  # bound, in scaled units, of a parameter that has none
 _FAR_LOG = 100.0  # likewise of the logarithm of the amplitude
-_SMOOTH = 1e-3  # where the threshold's absolute value is rounded, in standard deviations
 _NEAR_FRONTIER = 0.25  # of the mean excess: how near a run counts as near, if that is above two noise deviations
+
+# Laws with one parameter more, which hold the law at its value 0.
+RICHER = {"saturating_power": "double_saturating_power", "shifted_power": "double_saturating_power"}
+_SHAPE_DRAWS = 1000  # of a richer law's posterior, of which the highest density is looked at
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -107,7 +107,8 @@ def fit_stochastic_frontier(
         num_draws: of the posterior that are kept.
 
     Its warnings (not issued): `few_effective_draws`, `under_one_decade`, and `poor_fit` where the runs contradict noise
-    and excess in a third of x, so that the edge may pass far below some of them.
+    and excess in a third of x, so that the edge may pass far below some of them, or where a law with one parameter more
+    (`RICHER`) fits far better, so that this one has the wrong shape and must not be extrapolated.
 
     Raises:
         ValueError: bad input.
@@ -117,17 +118,17 @@ def fit_stochastic_frontier(
     _check_law(law, noise_std)
     x, y = check_positive("x", x), check_positive("y", y)
     _check_runs(law, x, y)
-    posterior = _Posterior.of(law, x, y, noise_std)
-    first = _first_fit(law, x, y)
-    mean, covariance = _start(posterior, first, x, y)
-    weighted = sample_density(posterior.log_density, mean, covariance, posterior.lower, posterior.upper, rng)
-    theta, noise, scale, shape = posterior.parts(weighted.resample(num_draws, rng).T)
+    posterior, first, weighted = _sample(law, x, y, noise_std, rng)
+    coordinates = weighted.resample(num_draws, rng)
+    theta, noise, scale, shape = posterior.parts(coordinates.T)
     fit = _central_fit(posterior, theta.T, first, x)
     in_fit_units = law.in_units(theta.T, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
     residuals = np.log(y / central_curve(fit, x))
     draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0)
     threshold = np.exp(posterior.threshold) * posterior.y_unit
     poor = _poor_fit(draws, x, y, threshold, noise, scale, shape)
+    if law.name in RICHER and not _is_exact(fit, x, y, threshold):
+        poor += _wrong_shape(fit, x, y, noise_std, float(np.max(posterior.log_density(coordinates))), rng)
     return StochasticFrontier(
         fit=fit,
         draws=draws,
@@ -141,6 +142,15 @@ def fit_stochastic_frontier(
     )
 
 
+def _sample(
+    law: Law, x: np.ndarray, y: np.ndarray, noise_std: float | None, rng: np.random.Generator
+) -> tuple["_Posterior", Fit, WeightedDraws]:
+    posterior = _Posterior.of(law, x, y, noise_std)
+    first = _first_fit(law, x, y)
+    start = _start(posterior, first, x, y)
+    return posterior, first, sample_density(posterior.log_density, *start, posterior.lower, posterior.upper, rng)
+
+
 def central_curve(fit: Fit, x: np.ndarray) -> np.ndarray:
     """The law of a fit at x (n,), without the warning of an extrapolation: some runs lie beyond the frontier's."""
     return fit.law.value(fit.theta, x / fit.x_unit) * fit.y_unit
@@ -149,24 +159,6 @@ def central_curve(fit: Fit, x: np.ndarray) -> np.ndarray:
 def _near(x: np.ndarray, residuals: np.ndarray, limit: float) -> np.ndarray:
     near = np.flatnonzero(residuals <= limit)
     return near[np.argsort(x[near], kind="stable")]
-
-
-def threshold_curve(log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
-    """Quantile of log y as a quadratic in log x, at each point: `QUANTILE`, less of many runs.
-
-    Koenker and Bassett's quantile regression (1978), by reweighted least squares (Hunter and Lange 2000).
-    """
-    quantile = QUANTILE * min(1.0, (_QUANTILE_RUNS / log_x.size) ** _QUANTILE_POWER)
-    spread = np.ptp(log_x) / 2
-    basis = np.vander((log_x - log_x.mean()) / spread, 3)
-    tiny = _SMOOTH * max(float(np.std(log_y)), np.finfo(float).tiny)
-    weights = np.ones_like(log_y)
-    residuals = log_y
-    for _ in range(30):
-        root = np.sqrt(weights)
-        residuals = log_y - basis @ np.linalg.lstsq(basis * root[:, None], log_y * root, rcond=None)[0]
-        weights = np.where(residuals > 0, quantile, 1 - quantile) / np.maximum(np.abs(residuals), tiny)
-    return log_y - residuals
 
 
 # Posterior ----------------------------------------------------------------------------------------------------
@@ -364,8 +356,7 @@ def _poor_fit(
 ) -> list[FitWarning]:
     """Noise and excess (three arrays of draws) that the runs of a third of x contradict."""
     rows, few = thin(x, len(draws.theta))
-    scatter = np.log(y / central_curve(draws.fit, x))[y <= threshold]
-    if scatter.size and np.std(scatter) < _SCALE_BOUNDS[0]:  # exact points, less than the least excess of the model
+    if _is_exact(draws.fit, x, y, threshold):
         return []
     log_law = np.log(draws.take(np.arange(len(draws.theta))[few]).values(x[rows]))
     p_value, text = worst_part(x[rows], np.log(y[rows]), np.log(threshold[rows]), log_law, *(e[few] for e in excess))
@@ -373,3 +364,31 @@ def _poor_fit(
         return []
     of = "upstream error" if draws.fit.law.increasing else "x"
     return [FitWarning("poor_fit", f"{text} (thirds of the runs by {of}; p = {p_value:.1g})")]
+
+
+def _is_exact(fit: Fit, x: np.ndarray, y: np.ndarray, threshold: np.ndarray) -> bool:
+    """Points with less scatter than the least excess of the model."""
+    scatter = np.log(y / central_curve(fit, x))[y <= threshold]
+    return bool(scatter.size and np.std(scatter) < _SCALE_BOUNDS[0])
+
+
+def _wrong_shape(
+    fit: Fit, x: np.ndarray, y: np.ndarray, noise_std: float | None, highest: float, rng: np.random.Generator
+) -> list[FitWarning]:
+    """A law with one parameter more whose posterior density is far above that of this one (`highest`)."""
+    richer, source = find_law(RICHER[fit.law.name]), rng.spawn(1)[0]  # `rng` goes on as without this test
+    try:
+        posterior, first, weighted = _sample(richer, x, y, noise_std, source)
+    except FitError:
+        return []
+    coordinates = weighted.resample(_SHAPE_DRAWS, source)
+    p_value = gain_p_value(float(np.max(posterior.log_density(coordinates))) - highest)
+    if p_value >= LEAST_SHAPE_P_VALUE:
+        return []
+    other, end = _central_fit(posterior, posterior.parts(coordinates.T)[0].T, first, x), np.array([x.max()])
+    ours, theirs = float(central_curve(fit, end)[0]), float(central_curve(other, end)[0])
+    message = (
+        f"{richer.name} fits the runs far better (p = {p_value:.1g}) and says {theirs:.3g} at the largest x, where"
+        f" {fit.law.name} says {ours:.3g}: do not extrapolate this law"
+    )
+    return [FitWarning("poor_fit", message)]

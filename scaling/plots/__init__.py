@@ -9,7 +9,7 @@ from .frontier import plot_frontier
 from .head_sweeps import plot_head_sweep, plot_wd_against_rank
 from .hulls import plot_hull_gap, plot_hull_overlay
 from .layers import plot_best_layers, plot_layers
-from .lines import plot_lines
+from .lines import plot_lines, plot_scalings
 from .mixtures import plot_mixture
 from .optimal import plot_isoflop, plot_optimal
 from .ranks import plot_rank_matrix
@@ -47,6 +47,7 @@ __all__ = [
     "plot_row_comparison",
     "plot_same_curve",
     "plot_sample_sizes",
+    "plot_scalings",
     "plot_shapes",
     "plot_sufficiency",
     "plot_transfer",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from ..chain import Chain, ComputeTarget
 from ..errors import FitWarning
-from .style import BESIDE_COLOUR, TRANSFER_COLOUR, legend, new_axes
+from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, legend_beside, new_axes
 
 __all__ = ["plot_chain"]
 
@@ -26,6 +26,8 @@ def plot_chain(
 ) -> Axes:
     """Downstream accuracy of the best model of each compute with a band, solid over the runs, dashed beyond them.
 
+    Where both laws were fitted to the same runs in the same order, the runs are drawn too.
+
     Args:
         chain: from `scaling.chain`.
         target: from `chain.solve_for_compute`, drawn as a bar from the low to the high end of its compute; an arrow
@@ -36,6 +38,8 @@ def plot_chain(
         task: for the label of the axis.
     """
     ax = ax or new_axes()
+    if chain.has_shared_runs:
+        draw_points(ax, chain.compute, chain.trans.downstream, None)
     least, largest = float(chain.compute.min()), float(chain.compute.max())
     end = _EXTRAPOLATED * largest
     if target is not None and np.isfinite(target.compute):
@@ -53,7 +57,7 @@ def plot_chain(
     if target is not None:
         _draw_target(ax, target, end)
     ax.set(xscale="log", xlabel=x_label, ylabel=f"{task} accuracy", xlim=(least, end))
-    legend(ax, "lower right")
+    legend_beside(ax, fontsize="small")
     return ax
 
 

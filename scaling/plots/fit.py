@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from ..ensemble import EnsembleFit
 from ..errors import FitWarning
 from ..fit import Fit
-from .style import BESIDE_COLOUR, LAW_COLOUR, decimal_ticks, draw_points, error_axis, legend, new_axes
+from .style import BESIDE_COLOUR, LAW_COLOUR, decimal_ticks, draw_points, error_axis, legend_beside, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["plot_fit", "plot_law_comparison"]
 
+_FEW_DECADES = 300.0  # ratio of the ends of an axis
 _EXTRAPOLATED = 10.0  # how far beyond the points a law is drawn, as a factor of x
 
 
@@ -52,7 +54,7 @@ def plot_fit(
     if fit.x.max() <= 1:
         decimal_ticks(ax.xaxis)
     error_axis(ax, np.append(fit.y, ax.get_lines()[-1].get_ydata()))
-    legend(ax, "best")
+    legend_beside(ax, fontsize="small")
     return ax
 
 
@@ -84,10 +86,13 @@ def plot_law_comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for place, (score, is_baseline) in enumerate(zip(scores, scored["is_baseline"], strict=True)):
         colour, face = (BESIDE_COLOUR, "none") if is_baseline else (LAW_COLOUR, LAW_COLOUR)
         ax.plot([score], [place], "o", color=colour, mfc=face, ms=8)
-        ax.annotate(f"{score:.3g}", (score, place), (8, -4), textcoords="offset points")
+        ax.annotate(f"{score:.3g}", (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize="small")
     ax.set_yticks(range(len(scored)), scored["law"])
     ax.set(xscale="log", xlabel="error on held-out points (root mean square of log)", ylim=(-0.7, len(scored) - 0.3))
     ax.margins(x=0.15)
     decimal_ticks(ax.xaxis)
+    low, high = ax.get_xlim()
+    if high > _FEW_DECADES * low:  # labels of 1, 2 and 5 of each decade would touch
+        ax.xaxis.set_major_locator(LogLocator())
     ax.grid(axis="y", color="0.92")
     return ax

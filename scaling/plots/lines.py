@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from ..transfer import AccuracyLine
-from .style import LAW_COLOUR, draw_points, legend, new_axes
+from .style import LAW_COLOUR, draw_points, legend_beside, new_axes
 
-__all__ = ["even_grid", "plot_lines", "scaled_axes"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["even_grid", "plot_lines", "plot_scalings", "scaled_axes"]
+
+_CURVED = 1e-3  # p value below which the scatter counts as curved
 
 # Round accuracies, the roundest first: later ones are left out where they would touch.
 _TICKS = (
@@ -52,7 +57,29 @@ def plot_lines(
     ax.set(xlabel=x_label, ylabel=y_label, ylim=limits)
     if line.dropped:
         ax.set_title(f"{len(line.dropped)} models of accuracy 0 or 1 have no place here", fontsize="small", loc="left")
-    legend(ax, "best")
+    legend_beside(ax, fontsize="small")
+    return ax
+
+
+def plot_scalings(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """R2 in accuracy of the line on each scale, best on top and filled; beside it, whether the scatter is curved.
+
+    Args:
+        table: from `compare_scalings`.
+        ax: where to draw; a new figure without.
+    """
+    ax = ax or new_axes(6.4, 2.6)
+    ranked = table.sort_values("r2_accuracy")
+    for place, (_, row) in enumerate(ranked.iterrows()):
+        ax.plot(row.r2_accuracy, place, "o", ms=8, color=LAW_COLOUR, mfc=LAW_COLOUR if row.is_best else "none")
+        curved = f"curved, p = {row.curvature_p:.0e}" if row.curvature_p < _CURVED else f"p = {row.curvature_p:.2g}"
+        text = f"{row.r2_accuracy:.3f}  ({curved})"
+        ax.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize="small")
+    ax.set_yticks(range(len(ranked)), [str(name) for name in ranked.index])
+    ax.set(xlabel="R² in downstream accuracy", ylim=(-0.6, len(ranked) - 0.4))
+    ax.margins(x=0.1)
+    ax.set_title("line on each scale; p: of a quadratic term", fontsize="small", loc="left")
+    ax.grid(axis="y", color="0.92")
     return ax
 
 
@@ -68,7 +95,7 @@ def scaled_axes(ax: Axes, line: AccuracyLine, x: np.ndarray, y: np.ndarray) -> N
         return link.backward(np.asarray(z, dtype=float))
 
     for axis, values in (("x", x), ("y", y)):
-        inside = values[np.isfinite(link.forward(values))]
+        inside = values[(values > 0) & (values < 1)] if line.scaling != "identity" else values
         ends = forward(np.array([inside.min(), inside.max()]))
         margin = _MARGIN * max(float(np.ptp(ends)), 1e-6)
         low, high = np.clip(backward(ends + margin * np.array([-1, 1])), 0.0, 1.0)

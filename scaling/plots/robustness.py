@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ..transfer import Robustness
 from .lines import even_grid, scaled_axes
-from .style import BESIDE_COLOUR, LAW_COLOUR, draw_points, label_points, legend, new_axes
+from .style import BESIDE_COLOUR, LAW_COLOUR, draw_points, label_points, legend_beside, new_axes
 
 __all__ = ["plot_robustness"]
 
@@ -23,7 +23,7 @@ def plot_robustness(
 ) -> Axes:  # fmt: skip
     """Shifted against standard accuracy on the line's scale, the line of standard models, y = x, and who is off it.
 
-    The effective robustness of the models named, the most robust, is the bar from the line up to them.
+    The effective robustness of the models named, the most robust in order, is the bar from the line up to them.
 
     Args:
         robust: from `effective_robustness`.
@@ -49,5 +49,5 @@ def plot_robustness(
     names = [f"{robust.names[i]} {robust.effective[i]:+.3f}" for i in best]
     label_points(ax, robust.standard[best], robust.shifted[best], names, BESIDE_COLOUR)
     ax.set(xlabel=x_label, ylabel=y_label, xlim=x_limits, ylim=y_limits)
-    legend(ax, "upper left")
+    legend_beside(ax, fontsize="small")
     return ax

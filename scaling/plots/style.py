@@ -100,17 +100,17 @@ def decimal_ticks(axis: Axis) -> None:
 
 
 def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], colour: str) -> None:
-    """A few points by numbers beside them and a list of names at the lower right: no two names overlap."""
+    """A few points by numbers beside them, and a list of names at the lower right in the order given."""
     spots = ((-5, 3), (0, 6), (5, 3))  # left of the first in x, above the next, right of the others
     order = np.argsort(x, kind="stable").tolist()
     for place, i in enumerate(order):
         spot = spots[1 if len(order) == 1 else min(place, 2)]
         side = ("right", "center", "left")[spots.index(spot)]
         ax.annotate(
-            str(place + 1), (x[i], y[i]), xytext=spot, textcoords="offset points", ha=side, color=colour,
+            str(i + 1), (x[i], y[i]), xytext=spot, textcoords="offset points", ha=side, color=colour,
             fontsize="small", weight="bold",
         )  # fmt: skip
-    listed = "\n".join(f"{place + 1}: {names[i]}" for place, i in enumerate(order))
+    listed = "\n".join(f"{i + 1}: {name}" for i, name in enumerate(names))
     box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 2}
     where = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
     ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)

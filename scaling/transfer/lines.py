@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning, issue
-from ..inputs import check_fractions
+from ..errors import FitError, FitWarning, issue, warning_lines
+from ..inputs import check_accuracies, check_fractions, model_names
 from ..laws import LAWS
 from ..laws.base import Link
 from ..prediction import Prediction, check_kind
@@ -31,6 +31,9 @@ AXIS_SCALINGS: dict[str, Link] = {"identity": _IDENTITY} | {
     name: LAWS[f"{name}_linear"].link or _IDENTITY for name in ("log", "logit", "probit")
 }  # both accuracies on the same one; "log" is -log(1 - p)
 _LOW_ACCURACY = 0.15  # below it the logit stretches accuracies most: Abnar et al. 2021 (arXiv 2110.02095), Figure 14
+_LEAST_CURVATURE_P = 1e-3  # below which the scatter counts as curved
+_ROUNDING = 1e-14  # a few units in the last place
+_EXACT = 1e-12  # 1 - R2 below which the residuals are rounding
 _MOST_NAMED = 5  # dropped models that a warning names
 
 
@@ -49,6 +52,8 @@ class AccuracyLine:
         r2: share of the variance of T(downstream) that the line explains.
         r2_accuracy: likewise of the downstream accuracy, by the line transformed back and cut to [0, 1]: comparable
             between scales.
+        curvature_p: p value of the term in T(upstream)^2 that would be added (t test, models independent and alike in
+            scatter); 1 of fewer than four models.
     """
 
     upstream: np.ndarray
@@ -62,6 +67,21 @@ class AccuracyLine:
     residual_std: float
     r2: float
     r2_accuracy: float
+    curvature_p: float
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """Models dropped, and a scatter that is curved."""
+        found = []
+        if self.dropped:
+            found.append(FitWarning("dropped_points", _dropped_text(self.dropped)))
+        if self.curvature_p < _LEAST_CURVATURE_P:
+            message = (
+                f"the scatter is curved on the scale {self.scaling!r} (p = {self.curvature_p:.1g}): a line foresees"
+                " neither end, see compare_scalings"
+            )
+            found.append(FitWarning("poor_fit", message))
+        return tuple(found)
 
     @property
     def link(self) -> Link:
@@ -117,26 +137,24 @@ class AccuracyLine:
         """What models with an accuracy below `threshold` (of either) weigh.
 
         Returns:
-            `num`, their share of the models; `leverage`, of the leverage, which the slope follows; `variance`, of the
-            variance of T(downstream), which R2 follows. Far more than `num`: they drive the fit.
+            `share`, theirs of the models; `leverage`, of the leverage, which the slope follows; `variance`, of the
+            variance of T(downstream), which R2 follows. Far more than `share`: they drive the fit.
         """
         low = np.minimum(self.upstream, self.downstream) < threshold
         z, t = _on_scale(self.link, self.upstream), _on_scale(self.link, self.downstream)
         squares, spread = (z - z.mean()) ** 2, (t - t.mean()) ** 2
         leverage = (1 / z.size + squares / squares.sum()) / 2
         variance = spread[low].sum() / spread.sum()
-        return {"num": float(low.mean()), "leverage": float(leverage[low].sum()), "variance": float(variance)}
+        return {"share": float(low.mean()), "leverage": float(leverage[low].sum()), "variance": float(variance)}
 
     def summary(self, level: float = 0.95) -> str:
-        """Line, R2 on both scales, what was dropped."""
+        """Line, R2 on both scales, what was dropped, and whether the scatter is curved."""
         lines = [f"T(downstream) = slope T(upstream) + intercept, T(p) = {self.link.name}, {len(self.names)} models"]
         for name in ("slope", "intercept"):
             low, high = self.interval(name, level)
             lines.append(f"  {name:>9} = {getattr(self, name):.4g}, {level:.0%} interval {low:.4g} to {high:.4g}")
         lines.append(f"  R2 {self.r2:.4f} on the scale, {self.r2_accuracy:.4f} in accuracy")
-        if self.dropped:
-            lines.append(f"  {_dropped_text(self.dropped)}")
-        return "\n".join(lines)
+        return "\n".join(lines + warning_lines(self.warnings))
 
     def __repr__(self) -> str:
         return self.summary()
@@ -165,21 +183,21 @@ def fit_line(
         FitError: fewer than three models are left, or all their upstream accuracies are equal.
 
     Warns:
-        FitWarning: `dropped_points` names the models whose accuracy of 0 or 1 has no place on the scale.
+        FitWarning: `dropped_points` names the models whose accuracy of 0 or 1 has no place on the scale; `poor_fit`
+            where the scatter is curved on it (p < .001), so that the line and its bands miss both ends.
 
     Source: Kornblith et al. 2019 (arXiv 1805.08974), section 3, logit; Taori et al. 2020 (arXiv 2007.00644); Miller et
     al. 2021 (arXiv 2107.04649), probit and least squares; Abnar et al. 2021, Figure 14, the scales.
 
-    >>> line = fit_line([0.2, 0.4, 0.6, 0.8], [0.1, 0.25, 0.45, 0.7], scaling="identity")
+    >>> line = fit_line([0.2, 0.4, 0.6, 0.8], [0.1, 0.3, 0.4, 0.6], scaling="identity")
     >>> round(line.slope, 3), round(line.intercept, 3), round(line.r2, 4)
-    (1.0, -0.125, 0.9877)
+    (0.8, -0.05, 0.9846)
     """
     if scaling not in AXIS_SCALINGS:
         raise ValueError(f"scaling must be one of {tuple(AXIS_SCALINGS)}, got {scaling!r}")
     models = _Models.of(upstream_accuracy, downstream_accuracy, upstream_num_eval, downstream_num_eval, names)
     line = _fit(models.placed_on(scaling), scaling)
-    if line.dropped:
-        issue(FitWarning("dropped_points", _dropped_text(line.dropped)))
+    issue(*line.warnings)
     return line
 
 
@@ -199,11 +217,16 @@ def compare_scalings(
         level: of the intervals of slope and intercept.
 
     Returns:
-        A row a scaling: `r2` on the scale, `r2_accuracy` of the predictions transformed back (to compare by), `slope`
-        and `intercept` with `_low` and `_high`, `num_models`, `num_dropped`, and what models with an accuracy below
-        .15 weigh: `low_num`, `low_leverage`, `low_variance`, see `AccuracyLine.shares_of_low`.
+        A row a scaling: `r2` on the scale, `r2_accuracy` of the predictions transformed back (to compare by),
+        `curvature_p`, see `AccuracyLine`; below .001 no line fits on that scale; `is_best`, of the highest
+        `r2_accuracy`, `slope` and `intercept` with `_low` and `_high`, `num_models`, `num_dropped`, and what models
+        with an accuracy below .15 weigh: `share_below_15pct`, of the models, `leverage_below_15pct`,
+        `variance_below_15pct`, see `AccuracyLine.shares_of_low`.
 
-    Raises, warns: as `fit_line`.
+    Raises: as `fit_line`.
+
+    Warns:
+        FitWarning: `dropped_points`.
 
     >>> table = compare_scalings([0.2, 0.4, 0.6, 0.8], [0.1, 0.25, 0.45, 0.7])
     >>> table.r2_accuracy.round(4).to_dict()
@@ -216,7 +239,9 @@ def compare_scalings(
     if models.dropped:
         issue(FitWarning("dropped_points", _dropped_text(models.dropped)))
     rows = {name: _row(_fit(models, name), level) for name in AXIS_SCALINGS}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scaling")
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("scaling")
+    table.insert(3, "is_best", table["r2_accuracy"] == table["r2_accuracy"].max())
+    return table
 
 
 # Models and fit -----------------------------------------------------------------------------------------------
@@ -234,13 +259,8 @@ class _Models:
         cls, upstream: ArrayLike, downstream: ArrayLike, upstream_num: ArrayLike | None,
         downstream_num: ArrayLike | None, names: Sequence[str] | None,
     ) -> _Models:  # fmt: skip
-        us = check_fractions("upstream_accuracy", upstream)
-        ds = check_fractions("downstream_accuracy", downstream)
-        if us.ndim != 1 or us.shape != ds.shape:
-            raise ValueError(f"accuracies must be one-dimensional and equally long, got {us.shape} and {ds.shape}")
-        labels = np.asarray([f"row {i}" for i in range(us.size)] if names is None else names, dtype=str)
-        if labels.shape != us.shape:
-            raise ValueError(f"names must have one label a model, shape {us.shape}, got {labels.shape}")
+        us, ds = check_accuracies(upstream, downstream, below_one=False)
+        labels = np.asarray(model_names(names, us.size), dtype=str)
         us = corrected("upstream_num_eval", us, upstream_num)
         return cls(us, corrected("downstream_num_eval", ds, downstream_num), labels)
 
@@ -258,7 +278,7 @@ def _fit(models: _Models, scaling: str) -> AccuracyLine:
     if n < 3:
         raise FitError(f"a line with an interval needs at least 3 models, got {n}")
     x, y = _on_scale(link, models.upstream), _on_scale(link, models.downstream)
-    if np.ptp(x) == 0:
+    if _is_constant(x):
         raise FitError(f"all upstream accuracies are equal ({models.upstream[0]:g}): no line goes through them")
     basis = np.stack([x, np.ones(n)], axis=1)
     theta = np.linalg.lstsq(basis, y, rcond=None)[0]
@@ -268,24 +288,46 @@ def _fit(models: _Models, scaling: str) -> AccuracyLine:
         models.upstream, models.downstream, tuple(models.names.tolist()), models.dropped, scaling,
         slope=float(theta[0]), intercept=float(theta[1]), covariance=variance * np.linalg.inv(basis.T @ basis),
         residual_std=float(np.sqrt(variance)), r2=_r2(y, basis @ theta), r2_accuracy=_r2(models.downstream, back),
+        curvature_p=_curvature_p(x, y - basis @ theta, y),
     )  # fmt: skip
+
+
+def _curvature_p(x: np.ndarray, residuals: np.ndarray, y: np.ndarray) -> float:
+    """Of a quadratic term beside the line: Student's t test of the residuals on the part of x^2 that no line has."""
+    from scipy.special import stdtr  # here, because it would double the time of the import
+
+    squares, degrees_of_freedom = float(np.sum(residuals**2)), x.size - 3
+    if degrees_of_freedom < 1 or squares < _EXACT * np.sum((y - y.mean()) ** 2):
+        return 1.0
+    basis = np.vander((x - x.mean()) / np.ptp(x), 3)  # the square first
+    bend = basis[:, 0] - basis[:, 1:] @ np.linalg.lstsq(basis[:, 1:], basis[:, 0], rcond=None)[0]
+    if np.sum(bend**2) < _EXACT * np.sum(basis[:, 0] ** 2):  # of two upstream accuracies
+        return 1.0
+    explained = float((bend @ residuals) ** 2 / np.sum(bend**2))
+    t = np.sqrt(explained / max(squares - explained, _EXACT * squares) * degrees_of_freedom)
+    return float(2 * stdtr(degrees_of_freedom, -t))
 
 
 def _r2(y: np.ndarray, predicted: np.ndarray) -> float:
     """1 - residual over total sum of squares; below 0 where the mean predicts better; 1 of a flat y that is met."""
     residual, total = float(np.sum((y - predicted) ** 2)), float(np.sum((y - y.mean()) ** 2))
-    if total == 0:
+    if _is_constant(y):
         raise FitError(f"all downstream accuracies are equal ({y[0]:g} on the scale): R2 is not defined")
     return 1 - residual / total
 
 
+def _is_constant(values: np.ndarray) -> bool:
+    """But for rounding: of accuracies, before they were brought onto a scale."""
+    return bool(np.ptp(values) <= _ROUNDING * max(1.0, float(np.max(np.abs(values)))))
+
+
 def _row(line: AccuracyLine, level: float) -> dict[str, float]:
-    row = {"r2": line.r2, "r2_accuracy": line.r2_accuracy}
+    row = {"r2": line.r2, "r2_accuracy": line.r2_accuracy, "curvature_p": line.curvature_p}
     for name in ("slope", "intercept"):
         low, high = line.interval(name, level)
         row |= {name: getattr(line, name), f"{name}_low": low, f"{name}_high": high}
     row |= {"num_models": len(line.names), "num_dropped": len(line.dropped)}
-    return row | {f"low_{key}": value for key, value in line.shares_of_low().items()}
+    return row | {f"{key}_below_15pct": value for key, value in line.shares_of_low().items()}
 
 
 def _on_scale(link: Link, accuracy: np.ndarray) -> np.ndarray:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions
+from ..inputs import check_accuracies, check_fractions, model_names
+from ..prediction import Prediction
 from ..quantiles import normal_quantile
-from .eval_images import sampling_variance
+from .eval_images import corrected, sampling_variance
 from .lines import AccuracyLine, fit_line
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Robustness:
     Attributes:
         line: of the shifted accuracy against the standard, through the standard models.
         names: of all models.
-        standard, shifted: their accuracies, shape (n,).
+        standard, shifted: their accuracies, corrected where the numbers of images were given, shape (n,).
         is_standard: which models the line was asked to go through, shape (n,).
         note: what the reader must know of that choice.
         effective: shifted accuracy less that of the line, shape (n,).
@@ -50,27 +51,36 @@ class Robustness:
     def table(self, level: float = 0.95) -> pd.DataFrame:
         """A row a model, the most robust first: accuracies, drop, that of the line, effective robustness with interval.
 
-        The interval is Student's, with the degrees of freedom of the line.
+        The interval is Student's, with the degrees of freedom of the line. `band_low` and `band_high`: between them a
+        new standard model would lie; `outside_band`: whether the model is unusual beyond their scatter.
         """
         import pandas as pd  # here, because it is most of the time of the import
 
         half = self.line.student_quantile(level) * self.standard_error
+        band = self._band(level)
         columns = {
             "model": self.names, "standard_accuracy": self.standard, "shifted_accuracy": self.shifted,
             "drop": self.standard - self.shifted, "predicted_accuracy": self.shifted - self.effective,
             "effective_robustness": self.effective, "low": self.effective - half, "high": self.effective + half,
+            "band_low": band.low, "band_high": band.high, "outside_band": self._outside(band),
             "is_standard": self.is_standard,
         }  # fmt: skip
         frame = pd.DataFrame(columns).sort_values("effective_robustness", ascending=False, kind="stable")
         return frame.reset_index(drop=True)
 
-    def summary(self) -> str:
-        """The line, and the models that are most and least robust."""
-        best, worst = int(np.argmax(self.effective)), int(np.argmin(self.effective))
-        ends = [
-            f"  {word} robust: {self.names[i]}, {self.effective[i]:+.4f} (standard error {self.standard_error[i]:.4f})"
-            for word, i in (("most", best), ("least", worst))
-        ]
+    def _band(self, level: float) -> Prediction:
+        return self.line.predict(self.standard, level, kind="prediction")
+
+    def _outside(self, band: Prediction) -> np.ndarray:
+        return (self.shifted < band.low) | (self.shifted > band.high)
+
+    def summary(self, level: float = 0.95) -> str:
+        """The line, the models that are most and least robust, and whether a new standard model might be as far off."""
+        outside, ends = self._outside(self._band(level)), []
+        for word, i in (("most", int(np.argmax(self.effective))), ("least", int(np.argmin(self.effective)))):
+            band = f"{'outside' if outside[i] else 'inside'} the {level:.0%} band of a new standard model"
+            error = f"standard error of the line {self.standard_error[i]:.4f}; {band}"
+            ends.append(f"  {word} robust: {self.names[i]}, {self.effective[i]:+.4f} ({error})")
         return "\n".join(
             [f"effective robustness of {len(self.names)} models", f"  {self.note}", *ends, repr(self.line)]
         )
@@ -93,15 +103,18 @@ def effective_robustness(
 
     The standard error holds that of the line, and, where the numbers of images are given, the sampling of both sets of
     images (binomial, taken for independent of each other). It does not hold seeds of the training, nor the scatter of
-    standard models about their line: a model is unusual only if it lies outside `line.predict(..., kind="prediction")`.
+    standard models about their line: a model is unusual only if it lies outside the band of a new standard model, which
+    the table has. The standard error of a model that the line goes through ignores that it is one of them.
 
     Args:
-        standard_accuracy, shifted_accuracy: fractions, shape (n,), strictly between 0 and 1 but on the scale
-            "identity"; the standard accuracy on the shifted set's classes where it has fewer.
+        standard_accuracy, shifted_accuracy: fractions, shape (n,), the standard one strictly between 0 and 1 but on the
+            scale "identity" or with its number of images; the standard accuracy on the shifted set's classes where it
+            has fewer.
         is_standard: which models the line goes through (those trained on the standard set alone, without an
             intervention), booleans, shape (n,); all without, which a note says.
         scaling: of the line, see `fit_line`; the paper's is the logit.
-        standard_num_eval, shifted_num_eval: evaluation images, one number or shape (n,).
+        standard_num_eval, shifted_num_eval: evaluation images, one number or shape (n,). Where given, accuracies are
+            corrected as in `fit_line`, so that one of 0 or 1 has a place.
         names: of the models; row numbers without.
 
     Raises:
@@ -109,7 +122,8 @@ def effective_robustness(
         FitError: fewer than three standard models.
 
     Warns:
-        FitWarning: `dropped_points`, of standard models with an accuracy of 0 or 1.
+        FitWarning: `dropped_points`, of standard models with a shifted accuracy of 0 or 1 and no number of images;
+            `poor_fit` where the standard models' scatter is curved on the scale.
 
     Source: Taori et al. 2020 (arXiv 2007.00644), section 2; Miller et al. 2021 (arXiv 2107.04649).
 
@@ -118,19 +132,18 @@ def effective_robustness(
     >>> robust.effective.round(3).tolist()
     [0.0, 0.0, 0.0, 0.2]
     """
-    standard = check_fractions("standard_accuracy", standard_accuracy)
-    shifted = check_fractions("shifted_accuracy", shifted_accuracy)
-    if standard.ndim != 1 or standard.shape != shifted.shape:
-        raise ValueError(f"accuracies must be one-dimensional, equally long, got {standard.shape} and {shifted.shape}")
-    mask, note = _standard_models(is_standard, standard.size)
-    labels = [f"row {i}" for i in range(standard.size)] if names is None else [str(name) for name in names]
-    if len(labels) != standard.size:
-        raise ValueError(f"names must have one label a model, {standard.size}, got {len(labels)}")
+    names_of_both = ("standard_accuracy", "shifted_accuracy")
+    given = check_accuracies(standard_accuracy, shifted_accuracy, below_one=False, names=names_of_both)
+    mask, note = _standard_models(is_standard, given[0].size)
+    labels = model_names(names, given[0].size)
     chosen = [label for label, is_in in zip(labels, mask, strict=True) if is_in]
+    standard = corrected("standard_num_eval", given[0], standard_num_eval)
+    shifted = corrected("shifted_num_eval", given[1], shifted_num_eval)
+    _check_place(standard, scaling)
     line = fit_line(standard[mask], shifted[mask], scaling=scaling, names=chosen)
     effective = shifted - line.predict(standard)
-    variance = _line_variance(line, standard, sampling_variance("standard_num_eval", standard, standard_num_eval))
-    variance += sampling_variance("shifted_num_eval", shifted, shifted_num_eval)
+    variance = _line_variance(line, standard, sampling_variance("standard_num_eval", given[0], standard_num_eval))
+    variance += sampling_variance("shifted_num_eval", given[1], shifted_num_eval)
     return Robustness(line, tuple(labels), standard, shifted, mask, note, effective, np.sqrt(variance))
 
 
@@ -165,9 +178,10 @@ def accuracy_difference(
 
     ours = np.atleast_1d(check_fractions("accuracy", accuracy))
     base = np.atleast_1d(check_fractions("base_accuracy", base_accuracy))
+    shapes = f"accuracy {ours.shape} and base_accuracy {base.shape}"
+    if ours.ndim != 1 or base.ndim != 1 or (ours.shape != base.shape and 1 not in (ours.size, base.size)):
+        raise ValueError(f"accuracies must be numbers, or one-dimensional and of one shape, got {shapes}")
     difference = ours - base
-    if difference.ndim != 1:
-        raise ValueError(f"accuracies must be one-dimensional, got shape {difference.shape}")
     if (num_eval is None) != (base_num_eval is None):
         raise ValueError("an interval needs num_eval and base_num_eval, got one of them")
     if num_eval is None:
@@ -186,6 +200,16 @@ def _standard_models(is_standard: ArrayLike | None, n: int) -> tuple[np.ndarray,
     if mask.dtype != bool or mask.shape != (n,):
         raise ValueError(f"is_standard must be booleans of shape ({n},), got {mask.dtype} of shape {mask.shape}")
     return mask, f"the line goes through {int(mask.sum())} standard models"
+
+
+def _check_place(standard: np.ndarray, scaling: str) -> None:
+    ends = np.flatnonzero((standard == 0) | (standard == 1))
+    if ends.size and scaling != "identity":
+        value = f"row {ends[0]} is {standard[ends[0]]:g} ({ends.size} such)"
+        raise ValueError(
+            f"a standard_accuracy of 0 or 1 has no place on the scale {scaling!r}; {value};"
+            " standard_num_eval= gives it one"
+        )
 
 
 def _line_variance(line: AccuracyLine, standard: np.ndarray, sampling: np.ndarray) -> np.ndarray:

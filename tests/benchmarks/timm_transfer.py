@@ -162,7 +162,18 @@ def _ratio_line(what: str, fits: dict[str, FrontierFit], error: float) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore", FitWarning)  # the tables name them
-    r2 = scalings()[["r2", "r2_accuracy", "slope", "low_num", "low_leverage", "low_variance", "num_dropped"]]
+    r2 = scalings()[
+        [
+            "r2",
+            "r2_accuracy",
+            "slope",
+            "curvature_p",
+            "share_below_15pct",
+            "leverage_below_15pct",
+            "variance_below_15pct",
+            "num_dropped",
+        ]
+    ]
     about_lines = "Lines through all models; low_: what models with an accuracy below .15 weigh in it"
     about_families = """\
 Frontiers of ImageNet error against inference FLOPs (2 a multiply-add), stochastic. Weights of unequal pre-training data

@@ -152,3 +152,13 @@ def test_a_target_that_the_least_run_beats_has_an_interval_below_it():
     target = chain.solve_for_compute(float(chain.predict(0.2 * least)))
     assert target.low < target.compute == pytest.approx(0.2 * least, rel=1e-6)
     assert target.compute < target.high < least
+
+
+@pytest.mark.filterwarnings("ignore:x lies")
+def test_far_below_the_runs_nothing_overflows():
+    chain = sc.chain(FRONT, TRANS)
+    band = chain.predict([1e-300], 0.95)  # pytest turns a RuntimeWarning into an error
+    # An upstream error of at most 1: .6 + .06; 1e-3, the width of the draws of points without noise.
+    assert band.low[0] == pytest.approx(0.34, abs=1e-3)
+    with pytest.raises(ValueError, match=r"one number in .*, got '0.9'"):
+        chain.solve_for_compute("0.9")

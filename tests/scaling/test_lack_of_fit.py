@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from scaling import FitWarning, fit_frontier, fit_transfer
-from scaling.lack_of_fit import binomial_p_value, uniform_p_value
+from scaling.lack_of_fit import binomial_p_value, gain_p_value, uniform_p_value
 from tests.benchmarks.frontier_coverage import EXCESSES
 
 
@@ -77,11 +77,39 @@ def test_imagenet_a_contradicts_the_edge_and_real_does_not(data_folder):
     assert "poor_fit" not in found["imagenet-real"]
 
 
+@pytest.mark.parametrize("shots", [5, 10])
+def test_the_law_that_misses_zhais_largest_models_is_contradicted(published, shots):
+    """Zhai et al. 2021, Figure 2: of all runs above 1e4 core-days the best lies 16 % above the edge without a shift."""
+    runs = published("zhai2021_runs_imagenet_fewshot.csv")
+    x, y = runs["compute_tpuv3_core_days_from_fig2"].to_numpy(), runs[f"inet{shots}_err_pct"].to_numpy() / 100
+    with pytest.warns(FitWarning, match=r"double_saturating_power fits .* at the largest x.*: do not extrapolate"):
+        front = fit_frontier(x, y, selection="stochastic")
+    far = x > 1e4
+    assert np.all(y[far] > front.predict(x[far], 0.95).high)
+    better = fit_frontier(x, y, selection="stochastic", law="double_saturating_power")  # has no warning
+    if shots == 10:  # the law printed in Figure 2
+        printed = 0.63 * (x.max() + 0.52) ** -0.32 + 0.12
+        band = better.predict([x.max()], 0.95)
+        assert band.low < printed < band.high
+
+
+def test_the_draws_are_the_same_with_the_test_of_shape(monkeypatch):
+    x, y = runs("exponential", 60)
+    front = fit_frontier(x, y, selection="stochastic")
+    monkeypatch.setattr("scaling.stochastic_frontier.RICHER", {})
+    assert fit_frontier(x, y, selection="stochastic").params == front.params
+
+
+def test_a_gain_is_that_of_one_degree_of_freedom():
+    assert gain_p_value(1.92) == pytest.approx(stats.chi2.sf(3.84, 1))
+    assert gain_p_value(-1.0) == 1.0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 200, 800])
 @pytest.mark.parametrize("excess", ["exponential", "half-normal", "gamma 2", "mixture"])
 def test_false_alarms(excess, n):
-    """At most 2 %, of 100 simulations: 5 are beyond three standard errors of that."""
+    """Of 150 others in each of these cells there was none; at the nominal .001, of 100, two have a chance of .005."""
     alarms = sum("poor_fit" in kinds(*runs(excess, n, seed)) for seed in range(100))
     print(excess, n, alarms)
-    assert alarms <= 4
+    assert alarms <= 1

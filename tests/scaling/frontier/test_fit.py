@@ -201,6 +201,7 @@ def test_groups_widen_the_interval_of_runs_that_move_together():
     assert width[True] > width[False]
 
 
+@pytest.mark.filterwarnings("ignore:the intervals are of a simulated world")  # without a shift
 def test_zhai_pareto_rule_gives_their_number_of_frontier_points(published):
     """Zhai et al. 2021, Tables 4-13: the running minimum of 262 runs has 33 points."""
     table = published("zhai2021_runs_imagenet_fewshot.csv").dropna(

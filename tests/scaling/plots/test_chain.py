@@ -31,3 +31,13 @@ def test_a_target_is_a_mark_at_its_compute_or_said_to_be_never(chain):
     assert float(np.ravel(mark.get_xdata())[0]) == pytest.approx(reached.compute)
     labels = sc.plots.plot_chain(chain, target=chain.solve_for_compute(0.95)).get_legend_handles_labels()[1]
     assert "target 0.95: never" in labels
+
+
+def test_runs_are_drawn_where_both_laws_have_the_same():
+    front = sc.fit_frontier(COMPUTE, UPSTREAM, num_draws=40)
+    error = 0.6 * UPSTREAM**1.5 + 0.06
+    same = sc.plots.plot_chain(sc.chain(front, sc.fit_transfer(1 - UPSTREAM, 1 - error, num_draws=40)))
+    runs = next(line for line in same.lines if line.get_label() == "runs")
+    np.testing.assert_allclose(runs.get_xydata(), np.stack([COMPUTE, 1 - error], axis=1))
+    other = sc.fit_transfer(1 - UPSTREAM[::-1], 1 - error[::-1], num_draws=40)
+    assert "runs" not in sc.plots.plot_chain(sc.chain(front, other)).get_legend_handles_labels()[1]

@@ -1,5 +1,8 @@
+import itertools
+
 import matplotlib.figure
 import numpy as np
+import pandas as pd
 import pytest
 
 import scaling as sc
@@ -44,3 +47,17 @@ def test_laws_compared_stand_in_the_order_of_their_error():
     assert [label.get_text() for label in ax.get_yticklabels()] == list(table.law[::-1])
     drawn = [float(line.get_xdata()[0]) for line in ax.lines]
     assert drawn == sorted(drawn, reverse=True)
+
+
+@pytest.mark.parametrize("least", [1e-1, 1e-3])
+def test_labels_of_compared_laws_do_not_touch_one_another_or_the_frame(least):
+    names = ["power", "broken_power", "last_value"]
+    scores = [least, 2 * least, 1.0]
+    table = pd.DataFrame({"law": names, "heldout_log_rmse": scores, "is_baseline": [False, False, True]})
+    ax = sc.plots.plot_law_comparison(table)
+    ax.figure.canvas.draw()
+    (low, high), labels = ax.get_xlim(), ax.get_xticklabels()
+    shown = [text.get_window_extent() for text in labels if low <= text.get_position()[0] <= high]
+    assert len(shown) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
+    assert all(text.get_window_extent().x0 > ax.bbox.x1 for text in ax.texts)

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import scaling as sc
-from scaling.transfer import AXIS_SCALINGS, Rule, effective_robustness, fit_line, predict_best_models
+from scaling.transfer import AXIS_SCALINGS, Rule, compare_scalings, effective_robustness, fit_line, predict_best_models
 
 
 def models(n=60, seed=0):
@@ -45,6 +45,28 @@ def test_robustness_draws_line_diagonal_and_the_named_models():
     bars = next(c for c in ax.collections if c.get_label() == "effective robustness")
     heights = [segment[1, 1] - segment[0, 1] for segment in bars.get_segments()]
     assert max(heights) == pytest.approx(robust.effective.max())
+
+
+def test_robust_models_are_numbered_by_rank_and_a_model_at_0_is_no_trouble():
+    x, y = models()
+    y[[5, 7]] += [0.15, 0.25]
+    y[9] = 0.0
+    mask = ~np.isin(np.arange(60), [5, 7, 9])
+    robust = effective_robustness(x, y, is_standard=mask, names=[f"m{i}" for i in range(60)])
+    ax = sc.plots.plot_robustness(robust, num_named=2)
+    listed = next(text.get_text() for text in ax.texts if "m7" in text.get_text())
+    assert [line.split()[1] for line in listed.split("\n")] == ["m7", "m5"]
+    assert next(text for text in ax.texts if text.get_text() == "1").xy[0] == x[7]
+    ax.figure.canvas.draw()
+
+
+def test_scalings_stand_in_the_order_of_their_r2_and_say_which_are_curved():
+    table = compare_scalings(*models(200))
+    ax = sc.plots.plot_scalings(table)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(table.sort_values("r2_accuracy").index)
+    filled = [line for line in ax.lines if line.get_markerfacecolor() != "none"]
+    assert [line.get_xdata()[0] for line in filled] == [table.r2_accuracy.max()]
+    assert sum("curved" in text.get_text() for text in ax.texts) == (table.curvature_p < 1e-3).sum() > 0
 
 
 def test_best_models_draws_what_was_fitted_held_out_and_predicted():

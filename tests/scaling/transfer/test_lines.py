@@ -1,8 +1,12 @@
+import os
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from scaling import FitError, FitWarning, fit_law
 from scaling.transfer import AXIS_SCALINGS, accuracy_interval, compare_scalings, fit_line
@@ -49,6 +53,7 @@ def test_the_laws_of_the_same_name_give_the_same_line_and_band(scaling):
         assert ours.high == pytest.approx(law.high, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99)), min_size=4, max_size=12), st.data())
 def test_error_in_place_of_accuracy_turns_a_symmetric_scale_round(pairs, data):
@@ -61,6 +66,7 @@ def test_error_in_place_of_accuracy_turns_a_symmetric_scale_round(pairs, data):
     assert error.r2 == pytest.approx(accuracy.r2, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")  # by what was put in
 def test_accuracies_of_0_and_1_are_dropped_by_name_or_corrected():
     x, y = models()
     y[3], x[7] = 0.0, 1.0
@@ -87,11 +93,12 @@ def test_the_identity_keeps_0_and_1_but_a_comparison_has_the_same_models_on_all_
     assert set(table.num_dropped) == {1}
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")  # by what was put in
 def test_the_weight_of_low_accuracies_grows_on_the_logit():
     """Abnar et al. 2021, Figure 14: the logit is driven by accuracies below .15."""
     x = np.array([0.02, 0.3, 0.4, 0.5, 0.6, 0.7])
     shares = {name: fit_line(x, x**1.1, scaling=name).shares_of_low() for name in ("identity", "logit")}
-    assert shares["identity"]["num"] == shares["logit"]["num"] == pytest.approx(1 / 6)
+    assert shares["identity"]["share"] == shares["logit"]["share"] == pytest.approx(1 / 6)
     # Of the identity by hand: 1/6 of the intercept's half, (.02 - .42)^2 / .2964 of the slope's.
     spread = np.sum((x - x.mean()) ** 2)
     assert shares["identity"]["leverage"] == pytest.approx((1 / 6 + 0.4**2 / spread) / 2)
@@ -99,6 +106,7 @@ def test_the_weight_of_low_accuracies_grows_on_the_logit():
         assert shares["logit"][kind] > shares["identity"][kind] + 0.05
 
 
+@pytest.mark.filterwarnings("ignore:the scatter is curved")  # one in a thousand
 def test_intervals_of_the_slope_cover():
     """95 % of 400 lines: two standard errors are .022."""
     inside = 0
@@ -163,3 +171,53 @@ def test_no_line_goes_through(x, y, message):
 def test_too_few_models_are_left():
     with pytest.raises(FitError, match="at least 3 models, got 1"):
         fit_line([0.0, 1.0, 0.5], [0.5, 0.5, 0.5])
+
+
+def test_a_curved_scatter_is_warned_of_and_the_scale_that_straightens_it_is_marked():
+    x, y = models(n=60, noise=0.05)
+    with pytest.warns(FitWarning, match="the scatter is curved on the scale 'identity'") as caught:
+        line = fit_line(x, y, scaling="identity")
+    assert (caught[0].message.kind, caught[0].filename) == ("poor_fit", __file__)
+    assert "warning (poor_fit)" in line.summary()
+    table = compare_scalings(x, y)
+    assert table.is_best.sum() == 1
+    assert table.is_best["logit"]
+    assert table.curvature_p["logit"] > 1e-3 > table.curvature_p["identity"]
+
+
+def test_the_p_value_is_that_of_a_quadratic_term():
+    """By the gain in the sum of squares: F of 1 and n - 3 degrees of freedom."""
+    x, y = models(n=15, noise=1.0)
+    z, t = special.logit(x), special.logit(y)
+    less, more = (np.sum((t - np.polyval(np.polyfit(z, t, degree), z)) ** 2) for degree in (1, 2))
+    known = stats.f.sf((less - more) / more * (x.size - 3), 1, x.size - 3)
+    assert fit_line(x, y).curvature_p == pytest.approx(known, rel=1e-6)
+    assert fit_line(x[:3], y[:3]).curvature_p == 1.0  # three models leave nothing to tell it by
+
+
+@pytest.mark.filterwarnings("ignore:the scatter is curved")  # what is counted
+def test_straight_scatters_are_rarely_called_curved():
+    """At .001 of 2,000: 2 are meant, 9 are five standard errors above."""
+    assert sum(fit_line(*models(n=12, seed=seed)).curvature_p < 1e-3 for seed in range(2000)) <= 9
+
+
+@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
+def test_imagenet_to_r_is_curved_in_logits():
+    """timm: of the models above .88 of ImageNet (R's classes excepted) fewer than half lie in the band of new ones."""
+    folder = Path(os.environ["SCALING_DATA_DIR"]) / "timm_results"
+    top1 = [
+        pd.read_csv(folder / f"results-{name}.csv", thousands=",").set_index(["model", "img_size"]).top1 / 100
+        for name in ("imagenet", "imagenet-r")
+    ]
+    x, y = pd.concat(top1, axis=1, join="inner").to_numpy().T
+    with pytest.warns(FitWarning, match="the scatter is curved"):
+        fit_line(x, y)
+
+
+@pytest.mark.parametrize("constant", [(0.3, 1 - 0.7), (0.1 + 0.2, 0.3)])
+def test_accuracies_that_differ_by_rounding_are_equal(constant):
+    near, other = np.tile(constant, 3), np.linspace(0.2, 0.7, 6)
+    with pytest.raises(FitError, match="all upstream accuracies are equal"):
+        fit_line(near, other)
+    with pytest.raises(FitError, match="all downstream accuracies are equal"):
+        fit_line(other, near)
