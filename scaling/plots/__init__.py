@@ -12,7 +12,7 @@ from .layers import plot_best_layers, plot_layers
 from .lines import plot_lines, plot_scalings
 from .mixtures import plot_mixture
 from .optimal import plot_isoflop, plot_optimal
-from .ranks import plot_rank_matrix
+from .ranks import plot_choice_loss, plot_rank_matrix
 from .robustness import plot_robustness
 from .sample_size import plot_sample_sizes
 from .shapes import plot_shapes
@@ -28,6 +28,7 @@ __all__ = [
     "plot_best_models",
     "plot_bottlenecks",
     "plot_chain",
+    "plot_choice_loss",
     "plot_cost_ratio",
     "plot_factors",
     "plot_fit",

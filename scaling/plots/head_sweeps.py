@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from ..errors import FitWarning
 from ..inputs import check_columns, column_of
+from ..transfer.head_sweeps import mean_errors
 from .style import LAW_COLOUR, label_column, legend, new_axes, probe_names, style_of
 
 if TYPE_CHECKING:
@@ -31,14 +34,19 @@ def plot_head_sweep(
         ax: where to draw; a new figure without.
     """
     check_columns(optima, "task", "num_shots", "column", "best_value", "best_error", "status")
+    if optima.empty:
+        raise ValueError("optima must have rows, as head_optima gives them")
     ax = ax or new_axes(width=8.0)
-    values = column_of(records, setting)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # head_optima has said what it left out
+        accuracy = 1 - mean_errors(records, setting, optima["column"].unique().tolist())
+    values = accuracy.index.to_numpy(dtype=float)
     names = probe_names(optima)
     ends = []
     for name, (_, row) in zip(names, optima.iterrows(), strict=True):
         colour, marker = style_of(name, sorted(names))
-        mean = (1 - records[row["column"]]).groupby(values).mean()
-        at = _places(mean.index.to_numpy(dtype=float), values)
+        mean = accuracy[row["column"]]
+        at = _places(values, values)
         ax.plot(at, mean, "-", marker=marker, ms=4, lw=1.3, color=colour, label=name)
         is_bracketed = row["status"] == "bracketed"
         best = _places(np.array([row["best_value"]]), values)
@@ -62,6 +70,8 @@ def plot_wd_against_rank(table: pd.DataFrame, *, setting: str = "head_weight_dec
         ax: where to draw; a new figure without.
     """
     check_columns(table, "task", "num_shots", "best_value", "status", "rank_correlation")
+    if table.empty:
+        raise ValueError("the table must have rows, as optimum_against_rank gives them")
     ax = ax or new_axes(width=9.6)
     values, ranks = column_of(table, "best_value"), column_of(table, "rank_correlation")
     grid, places = np.unique(values, return_inverse=True)

@@ -11,6 +11,7 @@ from .style import TRANSFER_COLOUR, draw_points, legend, new_axes, style_of
 
 __all__ = ["plot_same_curve", "plot_sufficiency"]
 
+_LEGEND_LINE = 0.06  # height of an entry of a legend, as a share of the axis
 _FACTORS = {"num_params": "parameters", "train_examples": "training images", "step": "steps"}
 
 
@@ -59,13 +60,14 @@ def plot_same_curve(result: SameCurve, *, task: str = "downstream", ax: Axes | N
     _draw_arms(ax, upstream, downstream, names)
     grid = np.linspace(upstream.min(), upstream.max(), 200)
     ax.plot(grid, 1 - result.fit.predict(1 - grid), color=TRANSFER_COLOUR, lw=2, label=_label(result.fit))
-    text = (
-        f"an arm's own {result.effect}: F({result.num_added}, {result.degrees_of_freedom}) = {result.statistic:.2f}\n"
-        f"p = {result.p_value:.2g}"
-    )
-    ax.annotate(text, (0.02, 0.98), xycoords="axes fraction", va="top", fontsize="small")
+    freedom = f"F({result.num_added}, {result.degrees_of_freedom}) = {result.statistic:.2f}"
+    text = f"an arm's own {result.effect}: {freedom}, p = {result.p_value:.2g}"
+    ax.set_title(text, fontsize="small", loc="left")
     ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy")
-    legend(ax, "lower right")
+    bottom, top = ax.get_ylim()
+    num_lines = len(ax.get_legend_handles_labels()[0])
+    ax.set_ylim(bottom, top + (top - bottom) * _LEGEND_LINE * (num_lines + 1))  # room for the legend
+    legend(ax, "upper left")
     return ax
 
 

@@ -2,6 +2,7 @@
 
 from .best_models import RULES, BestModels, Rule, compare_best_models, predict_best_models
 from .centred_logits import centred_logits, correlate_centred_logits
+from .choice import ChoiceLoss, choice_loss
 from .eval_images import accuracy_interval
 from .fit import TransferFit, fit_transfer
 from .head_sweeps import compare_coupling, head_optima, optimum_against_rank
@@ -10,13 +11,14 @@ from .label_overlap import flag_overlap, label_overlap, normalised_name
 from .layers import LayerOverlay, best_layers, overlay_layers
 from .lines import AXIS_SCALINGS, AccuracyLine, compare_scalings, fit_line
 from .mixtures import Mixture, mix_classifiers
-from .ranks import choice_loss, discordant_pairs, rank_correlations
+from .ranks import discordant_pairs, rank_correlations
 from .robustness import Robustness, accuracy_difference, effective_robustness
 from .same_curve import SameCurve, same_curve
 from .sample_size import SampleSizes, compare_sample_sizes
 from .selection import ANCHORS, HULL_POINTS
 from .sufficiency import Sufficiency, sufficient_predictor
-from .trends import fit_tasks, param_trends, sign_exceptions, sign_shares
+from .task_fits import fit_tasks
+from .trends import param_trends, sign_exceptions, sign_shares
 from .windows import FITS, HeldOut, WindowComparison, compare_windows
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "RULES",
     "AccuracyLine",
     "BestModels",
+    "ChoiceLoss",
     "HeldOut",
     "HullOverlay",
     "LayerOverlay",

@@ -11,6 +11,7 @@ from ..errors import FitError
 from ..inputs import check_fractions, column_of
 from ..prediction import check_level
 from ..quantiles import normal_quantile
+from .correlations import pearson
 from .lines import AXIS_SCALINGS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def centred_logits(accuracies: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    columns = {str(name): _logit(str(name), column_of(accuracies, str(name))) for name in accuracies.columns}
+    columns = {name: _logit(str(name), column_of(accuracies, name)) for name in accuracies.columns}
     logits = pd.DataFrame(columns, index=accuracies.index)
     return logits - logits.mean()
 
@@ -82,9 +83,9 @@ def correlate_centred_logits(
 
 
 def _correlation(name: str, x: np.ndarray, y: np.ndarray, level: float) -> tuple[float, float, float]:
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
+    r = pearson(x, y)
+    if np.isnan(r):
         raise FitError(f"all accuracies of {name} or of the upstream set are equal: no correlation")
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
     half = normal_quantile(level) / np.sqrt(x.size - 3)
     if abs(r) == 1:
         return r, r, r

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns, check_fractions, column_of
+from ..inputs import check_columns, check_fractions, column_of, finished_rows
 from .ranks import rank_correlations
 from .task_columns import find_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compare_coupling", "head_optima", "optimum_against_rank"]
+__all__ = ["compare_coupling", "head_optima", "mean_errors", "optimum_against_rank"]
 
 
 def head_optima(
@@ -28,8 +28,9 @@ def head_optima(
 ) -> pd.DataFrame:
     """The setting of the head with the least error, upstream and for each downstream task and number of shots.
 
-    Runs with equal settings (seeds) are averaged first. An optimum at the end of the grid is no optimum: a value beyond
-    it may be better. It is refused, unless it is 0, below which there is nothing.
+    Runs with equal settings (seeds) are averaged first; rows from inside a run are left out where others are finished.
+    An optimum at the end of the grid is no optimum: a value beyond it may be better. It is refused, unless it is 0,
+    below which there is nothing.
 
     Args:
         records: a row a run that differs from the others in `setting` (and seed) only.
@@ -49,6 +50,9 @@ def head_optima(
     Raises:
         ValueError: a missing column, a value that is no fraction, or fewer than two settings.
 
+    Warns:
+        FitWarning: `unfinished_runs` where rows from inside a run are among those of finished ones.
+
     Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 9, 11, 35, 36, 38, 39.
 
     >>> import pandas as pd
@@ -59,16 +63,19 @@ def head_optima(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    values = column_of(records, setting)
-    if np.any(values < 0) or np.unique(values).size < 2:
-        raise ValueError(f"column {setting!r} must hold two values or more, none negative, got {np.unique(values)}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
     known = [("upstream", None, upstream), *find_tasks(records, tasks)]
-    rows = []
+    means = mean_errors(records, setting, [column for _, _, column in known])
+    grid, rows = means.index.to_numpy(dtype=float), []
+    if np.any(grid < 0) or grid.size < 2:
+        raise ValueError(
+            f"column {setting!r} must hold two values or more, none negative, got {grid}: a sweep of it, such as"
+            f" recipe: {{{setting}: [0, 0.1, 1]}} in its spec"
+        )
     for task, num_shots, column in known:
-        error = check_fractions(f"column {column!r}", column_of(records, column))
-        rows.append({"task": task, "num_shots": num_shots, "column": column, **_optimum(values, error, tolerance)})
+        optimum = _optimum(grid, means[column].to_numpy(), tolerance)
+        rows.append({"task": task, "num_shots": num_shots, "column": column, **optimum})
     table = pd.DataFrame(rows).astype({"num_shots": "Int64", "optimum": "Float64"})
     of_upstream = table["optimum"].iloc[0]
     if of_upstream is pd.NA or of_upstream == 0:
@@ -76,9 +83,17 @@ def head_optima(
     return table.assign(over_upstream=table["optimum"] / of_upstream)
 
 
-def _optimum(values: np.ndarray, error: np.ndarray, tolerance: float) -> dict[str, object]:
-    grid, place = np.unique(values, return_inverse=True)
-    mean = np.bincount(place, error) / np.bincount(place)
+def mean_errors(records: pd.DataFrame, setting: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Mean errors of finished runs at each value of a setting: values down, ascending, columns across."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    records = records[finished_rows(records)]
+    values = column_of(records, setting)
+    errors = {name: check_fractions(f"column {name!r}", column_of(records, name)) for name in columns}
+    return pd.DataFrame(errors).groupby(values).mean()
+
+
+def _optimum(grid: np.ndarray, mean: np.ndarray, tolerance: float) -> dict[str, object]:
     # The mean of equal errors may differ from them in the last bit.
     tied = np.flatnonzero(mean <= mean.min() + tolerance + 4 * np.finfo(float).eps)
     best = tied[(tied.size - 1) // 2]
@@ -107,7 +122,8 @@ def optimum_against_rank(
 
     Args:
         records: the sweep of the setting, as in `head_optima`.
-        checkpoints: other models or checkpoints with the same columns, over which Spearman's correlation is taken.
+        checkpoints: other models or checkpoints with the same columns, over which Spearman's correlation is taken: all
+            of them, rows from inside runs too, for it is their spread that ranks.
         setting, upstream, tasks, tolerance: as in `head_optima`.
 
     Returns:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..hulls import convex_hull
-from ..inputs import check_fractions, column_of
+from ..inputs import check_fractions, column_of, finished_rows
 from ..selection import select
 from .selection import check_anchors
 
@@ -116,7 +116,8 @@ def overlay_hull(
         anchors: of the hulls, "none" or "flat_right", as in `hull_distance`.
 
     Returns:
-        In its `table`: `task, model` (place of the row), `upstream_accuracy, downstream_accuracy, hull_accuracy, gap`.
+        In its `table`: `task, model` (place among the finished rows), `upstream_accuracy, downstream_accuracy,
+        hull_accuracy, gap`.
 
     Raises:
         ValueError: a column that is missing or holds what is no fraction; no task beside `of`.
@@ -133,6 +134,7 @@ def overlay_hull(
     names = [task for task in dict.fromkeys(tasks) if task != of] if not isinstance(tasks, str) else []
     if not names:
         raise ValueError(f"tasks must be a list of columns, one or more of them not {of!r}, got {tasks!r}")
+    records = records[finished_rows(records)]
     us = 1 - check_fractions(upstream, column_of(records, upstream))
     downstream = {name: 1 - check_fractions(name, column_of(records, name)) for name in (of, *names)}
     models = select(us, 1 - downstream[of], "convex_hull")

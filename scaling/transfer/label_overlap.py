@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,12 @@ __all__ = ["flag_overlap", "label_overlap", "normalised_name"]
 
 
 def normalised_name(name: str, generic: Iterable[str] = ()) -> str:
-    """Lower case, every run of other characters than letters and digits one space, and no generic last word.
+    """Case folded, form NFKC, each run of other than letters and digits one space, and no generic last word.
 
     >>> normalised_name("Soft-coated_wheaten terrier"), normalised_name("Persian cat", generic=["cat", "dog"])
     ('soft coated wheaten terrier', 'persian')
     """
-    words = re.sub(r"[\W_]+", " ", str(name).lower()).split()
+    words = re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", str(name)).casefold()).split()
     if len(words) > 1 and words[-1] in set(generic):
         words = words[:-1]
     return " ".join(words)
@@ -116,9 +118,9 @@ def _check_names(classes: list[list[str]], asked: list[str]) -> None:
             raise ValueError(
                 f"{side} names must be text with letters or digits; entry {empty[0]} is {names[empty[0]]!r}"
             )
-    repeated = [name for row, name in enumerate(asked) if name in asked[:row]]
-    if repeated:
-        raise ValueError(f"downstream names must not repeat, got {repeated[0]!r} twice")
+    if len(set(asked)) < len(asked):
+        repeated = next(name for name, count in Counter(asked).items() if count > 1)
+        raise ValueError(f"downstream names must not repeat, got {repeated!r} twice")
 
 
 def flag_overlap(table: pd.DataFrame, overlaps: Mapping[str, pd.DataFrame], *, task: str = "task") -> pd.DataFrame:
@@ -143,6 +145,9 @@ def flag_overlap(table: pd.DataFrame, overlaps: Mapping[str, pd.DataFrame], *, t
     """
 
     check_columns(table, task)
+    empty = [name for name, overlap in overlaps.items() if len(overlap) == 0]
+    if empty:
+        raise ValueError(f"overlaps must have a row a class; that of {empty[0]!r} has none")
     counts = {name: int(overlap["rule"].notna().sum()) for name, overlap in overlaps.items()}
     shares = {name: count / len(overlaps[name]) for name, count in counts.items()}
     shared = table[task].map(counts).astype("Int64")

@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..hulls import convex_hull
-from ..inputs import check_columns, check_fractions, column_of, positive_column
+from ..inputs import check_accuracies, check_columns, check_fractions, column_of, positive_column
+from .eval_images import sampling_variance
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["LayerOverlay", "best_layers", "overlay_layers"]
 
-_PROBE = ("run_id", "step", "weights", "task", "method", "probe", "num_shots")  # one probe of one model
+_MODEL = ("run_id", "step", "weights")
+_PROBE = (*_MODEL, "task", "method", "probe", "num_shots")  # one probe of one model
 
 
 def best_layers(
@@ -67,7 +69,11 @@ def best_layers(
         margin = error[highest] if within_standard_error else 0.0
         best = int(np.argmax(accuracy >= accuracy[highest] - margin))
         if len(curve) < 2:
-            raise ValueError(f"a best layer needs two layers or more; {dict(zip(keys, key, strict=True))} has one")
+            probe = dict(zip(keys, key, strict=True))
+            raise ValueError(
+                f"a best layer needs evals of two layers or more, a value of column 'layer' each; {probe} has only"
+                f" {curve['layer'].iloc[0]!r}"
+            )
         rows.append(
             {
                 **dict(zip(keys, key, strict=True)), "best_layer": curve["layer"].iloc[best],
@@ -88,10 +94,12 @@ def _layer_curves(
     if evals.empty or evals["layer"].isna().any():
         raise ValueError("evals must have rows, each with a layer")
     accuracy = 1 - check_fractions("column 'error'", column_of(evals, "error"))
-    order = _layer_order(evals["layer"].astype(str).unique().tolist(), layers)
-    frame = evals[[*keys]].assign(layer=evals["layer"].astype(str), accuracy=accuracy, place=evals["layer"].map(order))
+    names = evals["layer"].astype(str)  # numbers and categories too: by what they are called
+    order = _layer_order(names.unique().tolist(), None if layers is None else [str(name) for name in layers])
+    frame = evals[[*keys]].assign(layer=names, accuracy=accuracy, place=names.map(order))
     if needs_error:
-        frame = frame.assign(binomial=_binomial_error(evals, accuracy))
+        variance = sampling_variance("column 'num_eval'", accuracy, positive_column(evals, "num_eval"))
+        frame = frame.assign(binomial=np.sqrt(variance))
     groups = frame.groupby([*keys, "place", "layer"], sort=False, dropna=False)
     curves = groups["accuracy"].agg(["mean", "std", "size"]).reset_index().rename(columns={"mean": "accuracy"})
     uneven = curves.groupby(keys, sort=False, dropna=False)["size"].nunique() > 1
@@ -101,12 +109,20 @@ def _layer_curves(
     if needs_error:
         single = groups["binomial"].mean().to_numpy()
         curves["standard_error"] = np.where(curves["size"] > 1, curves["std"] / np.sqrt(curves["size"]), single)
+    _check_same_layers(keys, names, evals)
     return keys, curves.sort_values("place", kind="stable")
 
 
-def _binomial_error(evals: pd.DataFrame, accuracy: np.ndarray) -> np.ndarray:
-    num_eval = positive_column(evals, "num_eval")
-    return np.sqrt(accuracy * (1 - accuracy) / num_eval)
+def _check_same_layers(keys: list[str], names: pd.Series, evals: pd.DataFrame) -> None:
+    """Averaged models must have the same layers: a mean over others at each layer is no curve."""
+    model = [name for name in _MODEL if name in evals and name not in keys]
+    if not model:
+        return
+    numbers = evals.groupby(model, dropna=False).ngroup()
+    pairs = evals[keys].assign(layer=names, model=numbers).drop_duplicates().groupby(keys, sort=False, dropna=False)
+    uneven = pairs.size() < pairs["layer"].nunique() * pairs["model"].nunique()
+    if uneven.any():
+        raise ValueError(f"models that are averaged must have the same layers; not so for {keys} = {uneven.idxmax()}")
 
 
 def _layer_order(names: list[str], layers: Sequence[str] | None) -> dict[str, int]:
@@ -183,11 +199,9 @@ def overlay_layers(
     [0.0, -0.1, 0.0]
     """
     layer = check_fractions("layer_accuracy", layer_accuracy)
-    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
-    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    if layer.ndim != 1 or layer.size < 2 or upstream.ndim != 1 or upstream.shape != downstream.shape:
-        shapes = f"{layer.shape}, {upstream.shape} and {downstream.shape}"
-        raise ValueError(f"there must be two layers or more, and both accuracies of each model, got shapes {shapes}")
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy, below_one=False)
+    if layer.ndim != 1 or layer.size < 2:
+        raise ValueError(f"layer_accuracy must be of two layers or more, got shape {layer.shape}")
     span = np.ptp(upstream)
     if upstream.size < 2 or span == 0:
         raise ValueError(f"the models must differ in upstream accuracy, got {upstream.size} of one value")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..groups import number_groups
-from ..inputs import check_fractions, column_of
+from ..inputs import check_accuracies, column_of
 from ..prediction import check_level
 from ..quantiles import student_quantile
+from .correlations import is_constant
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["choice_loss", "discordant_pairs", "rank_correlations"]
+__all__ = ["discordant_pairs", "rank_correlations"]
 
 _PAIRS_AT_ONCE = 1 << 22  # pairs of models compared at once: blocks of 4 MB
 
@@ -59,12 +60,12 @@ def _standard_ranks(values: pd.DataFrame) -> np.ndarray:
     if not len(values.columns) or not values.columns.is_unique:
         raise ValueError(f"the columns must be tasks of different names, got {list(values.columns)[:12]}")
     columns = np.stack([column_of(values, name) for name in values.columns], axis=1)
+    constant = np.flatnonzero(is_constant(columns, axis=0))
+    if constant.size:
+        raise ValueError(f"column {values.columns[constant[0]]!r} is constant: it has no order of models")
     ranks = rankdata(columns, axis=0)
     ranks -= ranks.mean(axis=0)
-    norms = np.linalg.norm(ranks, axis=0)
-    if np.any(norms == 0):
-        raise ValueError(f"column {values.columns[int(np.argmin(norms))]!r} is constant: it has no order of models")
-    return ranks / norms
+    return ranks / np.linalg.norm(ranks, axis=0)
 
 
 def discordant_pairs(
@@ -91,10 +92,11 @@ def discordant_pairs(
 
     Returns:
         Two rows, `models` "all" and "upper_half" (upstream accuracy at least the median): `num_models, num_pairs,
-        num_tied, share, low, high`.
+        num_tied, share, low, high, reason`; where no pair of the upper half differs on both sides its share is null,
+        the interval (0, 1), and `reason` says so, else "".
 
     Raises:
-        ValueError: bad input, or no pair of models differs on both sides.
+        ValueError: bad input, or no pair of all models differs on both sides.
 
     >>> table = discordant_pairs([0.1, 0.2, 0.3, 0.4], [0.3, 0.4, 0.6, 0.5])
     >>> table[["models", "num_pairs", "share"]].round(3).values.tolist()
@@ -103,19 +105,22 @@ def discordant_pairs(
     import pandas as pd  # here, because it is most of the time of the import
 
     check_level(level)
-    upstream, downstream = _accuracies(upstream_accuracy, downstream_accuracy)
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy, below_one=False, least=2)
     place = np.arange(upstream.size) if groups is None else number_groups(groups, upstream.size)[1]
-    halves = (("all", upstream >= 0), ("upper_half", upstream >= np.median(upstream)))
+    halves = (("all", np.ones(upstream.size, dtype=bool)), ("upper_half", upstream >= np.median(upstream)))
     rows = [{"models": name, **_share(upstream[m], downstream[m], place[m], level)} for name, m in halves]
+    if rows[0]["num_pairs"] == 0:
+        raise ValueError(f"none of the pairs of {upstream.size} models differs in upstream and downstream accuracy")
     return pd.DataFrame(rows)
 
 
-def _share(upstream: np.ndarray, downstream: np.ndarray, place: np.ndarray, level: float) -> dict[str, float]:
+def _share(upstream: np.ndarray, downstream: np.ndarray, place: np.ndarray, level: float) -> dict[str, Any]:
     """The share of discordant pairs of models, with the interval that leaving out one group at a time gives."""
     n, (labels, place) = upstream.size, np.unique(place, return_inverse=True)
     each = _count_pairs(upstream, downstream)
     if each[1].sum() == 0:
-        raise ValueError(f"none of the pairs of {n} models, all or the upper half, differs on both sides")
+        counts = {"num_models": n, "num_pairs": 0, "num_tied": n * (n - 1) // 2}
+        return counts | {"share": np.nan, "low": 0.0, "high": 1.0, "reason": "no pair differs on both sides"}
     total = each.sum(axis=1) / 2
     gone = np.stack([np.bincount(place, counts) for counts in each])
     for group in np.flatnonzero(np.bincount(place) > 1):  # a pair within a group was counted at both its models
@@ -125,7 +130,7 @@ def _share(upstream: np.ndarray, downstream: np.ndarray, place: np.ndarray, leve
     low, high = _jackknife_interval(total, gone, len(labels), level)
     return {
         "num_models": n, "num_pairs": num_pairs, "num_tied": n * (n - 1) // 2 - num_pairs,
-        "share": float(total[0] / total[1]), "low": low, "high": high,
+        "share": float(total[0] / total[1]), "low": low, "high": high, "reason": "",
     }  # fmt: skip
 
 
@@ -162,62 +167,3 @@ def _jackknife_interval(total: np.ndarray, gone: np.ndarray, num_groups: int, le
     error = max(error, np.sqrt(share * (1 - share) * 2 / (num_groups * (num_groups - 1))))
     half = student_quantile(level, num_groups - 1) * error / (share * (1 - share))
     return float(expit(logit(share) - half)), float(expit(logit(share) + half))
-
-
-def choice_loss(
-    upstream_accuracy: ArrayLike, first_accuracy: ArrayLike, second_accuracy: ArrayLike, *, width: float = 0.02
-) -> pd.DataFrame:
-    """What is lost on a second task by choosing the model by the first, among models of equal upstream accuracy.
-
-    Args:
-        upstream_accuracy, first_accuracy, second_accuracy: fractions, shape (n,).
-        width: models whose upstream accuracies fall in one bin of that width count as equal upstream.
-
-    Returns:
-        A row a bin of at least two models, upstream accuracy ascending: `upstream` (its middle), `num_models`, `chosen`
-        (row of the best model of the first task; of equals the best on the second), `first_accuracy`, `second_accuracy`
-        (the chosen model's), `best_second`, `mean_second`, `loss` (best_second - second_accuracy) and `loss_at_random`
-        (best_second - mean_second): a choice by the first task that loses as much as a blind one tells nothing. The
-        best of more models is better by luck alone, so that a loss grows with `num_models`.
-
-    Raises:
-        ValueError: bad input, or no bin has two models.
-
-    Source: after Abnar et al. 2021 (arXiv 2110.02095), Figures 7 and 30.
-
-    >>> choice_loss([0.50, 0.51, 0.51], [0.7, 0.8, 0.6], [0.4, 0.3, 0.5], width=0.1)["loss"].round(3).tolist()
-    [0.2]
-    """
-    import pandas as pd  # here, because it is most of the time of the import
-
-    upstream, first = _accuracies(upstream_accuracy, first_accuracy)
-    _, second = _accuracies(upstream, second_accuracy)
-    if not 0 < width <= 1:
-        raise ValueError(f"width must lie in (0, 1], got {width!r}")
-    bins = np.floor(upstream / width * (1 + 1e-12)).astype(int)  # .06 / .02 is a bin's edge, not just below it
-    rows = [
-        _choice(np.flatnonzero(bins == number), (number + 0.5) * width, first, second) for number in np.unique(bins)
-    ]
-    table = pd.DataFrame([row for row in rows if row["num_models"] > 1])
-    if table.empty:
-        raise ValueError(f"no two of {upstream.size} models lie in one bin of width {width}")
-    return table
-
-
-def _choice(member: np.ndarray, middle: float, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
-    chosen = member[np.lexsort((second[member], first[member]))[-1]]
-    best, mean = float(second[member].max()), float(second[member].mean())
-    return {
-        "upstream": middle, "num_models": member.size, "chosen": int(chosen), "first_accuracy": float(first[chosen]),
-        "second_accuracy": float(second[chosen]), "best_second": best, "mean_second": mean,
-        "loss": best - float(second[chosen]), "loss_at_random": best - mean,
-    }  # fmt: skip
-
-
-def _accuracies(one: ArrayLike, other: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    first, second = check_fractions("accuracies", one), check_fractions("accuracies", other)
-    if first.ndim != 1 or first.shape != second.shape or first.size < 2:
-        raise ValueError(
-            f"accuracies must be of two models or more, equally many, got {first.shape} and {second.shape}"
-        )
-    return first, second

@@ -35,7 +35,10 @@ def find_tasks(records: pd.DataFrame, columns: Sequence[str] | None = None) -> l
         names = [str(name) for name in records.columns]
         columns = [name for name in names if _FEWSHOT.fullmatch(name) or name.endswith(_FINETUNE)]
         if not columns:
-            raise ValueError(f"no column is named <task>_<k>shot_error or <task>{_FINETUNE}; there is {names[:12]}")
+            raise ValueError(
+                f"no column is named <task>_<k>shot_error or <task>{_FINETUNE}: pass tasks=[...], columns of downstream"
+                f" errors; there is {names[:12]}"
+            )
     columns = [columns] if isinstance(columns, str) else columns
     check_columns(records, *columns)
     return [_task_of(name) for name in columns]

@@ -2,126 +2,48 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FitError, FitWarning
-from ..inputs import check_columns, check_fractions, column_of, finished_rows
-from ..prediction import check_level
-from .fit import fit_transfer
-from .task_columns import find_tasks
+from ..inputs import check_columns, column_of
+from .all_runs import two_sided
+from .correlations import pearson
+from .task_fits import PARAMS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit_tasks", "param_trends", "sign_exceptions", "sign_shares"]
+__all__ = ["check_labels", "param_trends", "sign_exceptions", "sign_shares"]
 
-PARAMS = ("k", "alpha", "e_ir")
 _CONSTANT = 1e-9  # a spread that is what a solver leaves of a constant; the parameters are of order one
+_SIGNIFICANT = 0.05  # p-value from which on a correlation has no sign that could contradict anything
+_UNKNOWN = ("few_points", "not_identified")  # warnings of fits whose parameters the models do not determine
 # The sentence of Abnar et al. 2021, section 2.1: with more shots k and e_IR fall and alpha rises.
 STATED_SIGNS: Mapping[str, int] = {"k": -1, "alpha": 1, "e_ir": -1}
-
-
-def fit_tasks(
-    records: pd.DataFrame,
-    *,
-    upstream: str = "upstream_error",
-    group: str | None = "upstream_dataset",
-    tasks: Sequence[str] | None = None,
-    level: float = 0.95,
-    rng: np.random.Generator | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """Eq. 1 for every downstream task, number of shots and upstream data set: a table of parameters.
-
-    Args:
-        records: a row a model, as `read_records` returns; a model that lacks a task is left out of that task.
-        upstream: column of the upstream error.
-        group: column that tells the upstream data sets apart; None: there is one.
-        tasks: downstream columns; None: every `<task>_<k>shot_error` and `<task>_finetune_error`.
-        level: of the intervals, which contain what those of `fit_transfer` do.
-        rng, options: as in `fit_transfer`.
-
-    Returns:
-        A row a fit: `task`, `upstream`, `num_shots` (null for fine-tuning), `num_models`, `num_selected`; k, alpha,
-        e_ir, each with `_low` and `_high`; `warnings`, their kinds; `failure`, why there is no fit (its numbers are
-        then null), or None.
-
-    Raises:
-        ValueError: a missing column, or a value that is no fraction.
-
-    Warns:
-        FitWarning: `unfinished_runs` where rows from inside a run are among those of finished ones.
-
-    Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 4, 16, 17.
-
-    >>> import pandas as pd
-    >>> e = np.linspace(0.4, 0.9, 11)
-    >>> frame = pd.DataFrame({"upstream_error": e, "pets_5shot_error": 0.7 * e**2 + 0.1})
-    >>> fit_tasks(frame, group=None, num_draws=20)[["task", "num_shots", "k", "e_ir"]].round(3).values.tolist()
-    [['pets', 5, 0.7, 0.1]]
-    """
-    import pandas as pd  # here, because it is most of the time of the import
-
-    check_level(level)
-    records = records[finished_rows(records)]
-    check_columns(records, upstream, *([] if group is None else [group]))
-    if group is not None and records[group].isna().any():
-        raise ValueError(
-            f"column {group!r} must not be null; group=None takes all models for those of one upstream set"
-        )
-    rng = np.random.default_rng(0 if rng is None else rng)
-    found = find_tasks(records, tasks)
-    parts = [("all", records)] if group is None else list(records.groupby(group, sort=True))
-    rows = []
-    for label, part in parts:
-        for task, num_shots, column in found:
-            models = part[part[column].notna() & part[upstream].notna()]
-            row = {"task": task, "upstream": label, "num_shots": num_shots, "num_models": len(models)}
-            accuracies = [1 - check_fractions(f"column {c!r}", column_of(models, c)) for c in (upstream, column)]
-            rows.append(row | _fit_row(*accuracies, level=level, rng=rng, **options))
-    ends = [f"{name}{end}" for name in PARAMS for end in ("", "_low", "_high")]
-    columns = ["task", "upstream", "num_shots", "num_models", "num_selected", *ends, "warnings", "failure"]
-    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(ends, "float64"))
-    return table.astype({"num_shots": "Int64", "num_selected": "Int64", "failure": object})
-
-
-def _fit_row(us: np.ndarray, ds: np.ndarray, level: float, **options: Any) -> dict[str, Any]:
-    """One fit as columns. Its warnings are kept, not said: hundreds of fits would say hundreds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
-        try:
-            fit = fit_transfer(us, ds, **options)
-        except FitError as error:
-            return {"warnings": "", "failure": str(error)}
-    row = {"num_selected": fit.selected.size, "failure": None}
-    row["warnings"] = ", ".join(sorted({warning.kind for warning in fit.warnings}))
-    for name, value in fit.params.items():
-        low, high = fit.interval(name, level)
-        row |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    return row
 
 
 def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_shots: bool = False) -> pd.DataFrame:
     """Pearson's correlation of each parameter with the number of shots, for each task and upstream data set.
 
     Args:
-        table: from `fit_tasks`, or with its columns `task`, `upstream`, `num_shots` and the parameters. Fits that have
-            failed and fine-tuning are left out.
+        table: from `fit_tasks`, or with its columns `task`, `upstream`, `num_shots` and the parameters. Left out are
+            fits that have failed, fine-tuning, and, where the table has `warnings`, fits with `few_points` or
+            `not_identified`, whose parameters the models do not determine.
         params: columns of the parameters.
         log_shots: correlate with the logarithm of the number of shots instead.
 
     Returns:
         A row a task, upstream set and parameter: `correlation`; `p_value`, two-sided, exact for independent normal
         parameters: it takes the fits for equally certain, and with four numbers of shots a correlation below .95 is
-        not told from 0 at .05; `num_settings`; `reason` why there is no correlation (it is then null): fewer than 3
-        numbers of shots, or the parameter is the same at all of them, such as an e_ir at its bound 0.
+        not told from 0 at .05, with three one below .997; `num_settings`; `num_left_out`, fits that the models do not
+        determine; `reason`, why there is no correlation (it is then null), or "": fewer than 3 numbers of shots, or the
+        parameter is the same at all of them, such as an e_ir at its bound 0.
 
     Raises:
-        ValueError: a missing column, or a number of shots twice for one task and upstream set.
+        ValueError: a missing column, a null task or upstream set, no row with shots, or a number of shots twice for one
+            task and upstream set.
 
     Source: Abnar et al. 2021 (arXiv 2110.02095), Table 1.
 
@@ -133,33 +55,56 @@ def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_sho
     import pandas as pd  # here, because it is most of the time of the import
 
     check_columns(table, "task", "upstream", "num_shots", *params)
+    check_labels(table)
+    if table["num_shots"].isna().all():
+        raise ValueError("num_shots is null: a trend needs columns <task>_<k>shot_error of several k")
     rows = []
     for (task, upstream), part in table.groupby(["task", "upstream"], sort=False):
+        part = part[part["num_shots"].notna()]
+        settled = part[_is_determined(part)]
         for param in params:
-            used = part[part["num_shots"].notna() & part[param].notna()]
-            shots = column_of(used, "num_shots")
-            if np.unique(shots).size < shots.size:
-                raise ValueError(f"{task!r} with upstream {upstream!r} has a number of shots twice: {sorted(shots)}")
-            if np.any(shots <= 0):
-                raise ValueError(f"num_shots must be positive, got {shots.min():g} for {task!r}")
-            shots = np.log(shots) if log_shots else shots
-            found = _correlation(shots, column_of(used, param))
-            rows.append({"task": task, "upstream": upstream, "param": param, **found, "num_settings": shots.size})
-    columns = ["task", "upstream", "param", "correlation", "p_value", "reason", "num_settings"]
+            used = settled[settled[param].notna()]
+            shots = _check_shots(column_of(used, "num_shots"), task, upstream)
+            found = _correlation(np.log(shots) if log_shots else shots, column_of(used, param))
+            num_left_out = len(part) - len(settled)
+            if shots.size < 3 and num_left_out:
+                found["reason"] += f", {num_left_out} left out, which the models do not determine"
+            counts = {"num_settings": shots.size, "num_left_out": num_left_out}
+            rows.append({"task": task, "upstream": upstream, "param": param, **found, **counts})
+    columns = ["task", "upstream", "param", "correlation", "p_value", "num_settings", "num_left_out", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"reason": object})
 
 
-def _correlation(shots: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    from scipy.special import stdtr  # here, because it would double the time of the import
+def check_labels(table: pd.DataFrame) -> None:
+    """A ValueError where a task or upstream set is null: grouping would drop the row."""
+    for name in ("task", "upstream"):
+        missing = np.flatnonzero(table[name].isna())
+        if missing.size:
+            raise ValueError(f"column {name!r} must not be null; row {missing[0]} is ({missing.size} such)")
 
+
+def _is_determined(table: pd.DataFrame) -> np.ndarray:
+    if "warnings" not in table:
+        return np.ones(len(table), dtype=bool)
+    return ~table["warnings"].fillna("").str.contains("|".join(_UNKNOWN)).to_numpy(dtype=bool)
+
+
+def _check_shots(shots: np.ndarray, task: Any, upstream: Any) -> np.ndarray:
+    if np.unique(shots).size < shots.size:
+        raise ValueError(f"{task!r} with upstream {upstream!r} has a number of shots twice: {sorted(shots)}")
+    if np.any(shots <= 0):
+        raise ValueError(f"num_shots must be positive, got {shots.min():g} for {task!r}")
+    return shots
+
+
+def _correlation(shots: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     if shots.size < 3:
         return {"correlation": np.nan, "p_value": np.nan, "reason": f"{shots.size} numbers of shots"}
     if np.ptp(values) <= _CONSTANT * max(1.0, np.max(np.abs(values))):
         return {"correlation": np.nan, "p_value": np.nan, "reason": f"constant at {values[0]:.6g}"}
-    r = float(np.clip(np.corrcoef(shots, values)[0, 1], -1, 1))
-    left = shots.size - 2
-    t = abs(r) * np.sqrt(left / max(1 - r**2, 1e-300))
-    return {"correlation": r, "p_value": float(2 * stdtr(left, -t)), "reason": None}
+    r, freedom = pearson(shots, values), shots.size - 2
+    error = np.sqrt(max(1 - r**2, 1e-300) / freedom)
+    return {"correlation": r, "p_value": two_sided(r, error, freedom), "reason": ""}
 
 
 def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SIGNS) -> pd.DataFrame:
@@ -167,12 +112,14 @@ def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SI
 
     Args:
         trends: from `param_trends`, or with its columns `task`, `upstream`, `param`, `correlation`. Rows without a
-            correlation are counted apart.
+            correlation are counted apart. With `p_value`, a correlation speaks for or against a sign only where it is
+            below .05; without, as for a printed table, its sign counts as it stands.
         expected: the sign (-1 or 1) stated for each parameter.
 
     Returns:
         A row an upstream set and parameter: `num_tasks`, `num_undefined`; `mean` and `median` of the correlations;
-        `share_positive`, `share_negative`; `expected`, `num_contradicting`.
+        `share_positive`, `share_negative`; `expected`, and how many are `num_agreeing` with it, `num_contradicting` it,
+        and `num_unclear`, which are not told from 0.
 
     Raises:
         ValueError: a missing column, a parameter without an expected sign, or a correlation outside [-1, 1].
@@ -194,12 +141,24 @@ def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SI
         summary = dict(zip(("mean", "median", "share_positive", "share_negative"), map(float, shares), strict=True))
         sign = expected[str(param)]
         row = {"upstream": upstream, "param": param, "num_tasks": r.size, "num_undefined": len(part) - r.size}
-        rows.append(row | summary | {"expected": sign, "num_contradicting": int(np.sum(r * sign < 0))})
+        agreeing, contradicting = (int(np.sum(_clear_signs(part) == s)) for s in (sign, -sign))
+        counts = {"num_agreeing": agreeing, "num_contradicting": contradicting}
+        rows.append(row | summary | {"expected": sign} | counts | {"num_unclear": r.size - agreeing - contradicting})
     return pd.DataFrame(rows)
 
 
+def _clear_signs(trends: pd.DataFrame) -> np.ndarray:
+    """-1 or 1, and 0 where there is no correlation or it is not told from 0."""
+    signs = np.sign(np.nan_to_num(trends["correlation"].to_numpy(dtype=float, na_value=np.nan)))
+    if "p_value" not in trends:
+        return signs
+    return signs * (trends["p_value"].to_numpy(dtype=float, na_value=np.nan) < _SIGNIFICANT)
+
+
 def sign_exceptions(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SIGNS) -> pd.DataFrame:
-    """The rows of `trends` whose correlation has the other sign than the one stated; arguments as in `sign_shares`.
+    """The rows of `trends` that contradict the stated sign; arguments as in `sign_shares`.
+
+    For trends of our own fits: `scaling.tables.audit_signs` is for printed tables, whose entries are rounded.
 
     >>> import pandas as pd
     >>> trends = pd.DataFrame({"task": ["pets", "cars"], "upstream": "jft", "param": "k", "correlation": [-0.9, 0.7]})
@@ -208,12 +167,12 @@ def sign_exceptions(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATE
     """
     _check_trends(trends, expected)
     signs = trends["param"].map(dict(expected)).to_numpy(dtype=float)
-    contradicts = trends["correlation"].to_numpy(dtype=float, na_value=np.nan) * signs < 0
-    return trends[contradicts].reset_index(drop=True)
+    return trends[_clear_signs(trends) * signs < 0].reset_index(drop=True)
 
 
 def _check_trends(trends: pd.DataFrame, expected: Mapping[str, int]) -> None:
     check_columns(trends, "task", "upstream", "param", "correlation")
+    check_labels(trends)
     unknown = [name for name in trends["param"].unique() if name not in expected]
     if unknown:
         raise ValueError(f"expected must have the sign of each parameter; {unknown[0]!r} is not in {dict(expected)}")

@@ -3,8 +3,10 @@ import pandas as pd
 import pytest
 
 import scaling as sc
+from scaling.plots.style import new_axes
 from scaling.transfer import (
     best_layers,
+    choice_loss,
     head_optima,
     optimum_against_rank,
     overlay_layers,
@@ -25,13 +27,41 @@ def trends_table(num_tasks):
 
 
 def test_trends_have_a_line_a_task_and_the_median():
-    ax = sc.plots.plot_trends(trends_table(7))
-    assert labels(ax) == ["i21k: median of 7 tasks", "jft: median of 7 tasks"]
-    assert len(ax.lines) == 2 * (7 + 1)
+    ax = sc.plots.plot_trends(trends_table(8))
+    assert labels(ax) == ["i21k: median of 8 tasks", "jft: median of 8 tasks"]
+    assert len(ax.lines) == 2 * (8 + 1)
     median = next(line for line in ax.lines if line.get_label().startswith("jft"))
-    np.testing.assert_allclose(median.get_ydata(), 0.5 / np.array([1, 5, 10]) + 0.03)
+    np.testing.assert_allclose(median.get_ydata(), 0.5 / np.array([1, 5, 10]) + 0.035)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "5", "10"]
     assert words(ax) == []
+
+
+def test_the_median_is_of_the_tasks_with_all_shots():
+    """A task that drops out at 10 shots would move the median for that alone."""
+    table = trends_table(3)
+    table.loc[(table["task"] == "task2") & (table["num_shots"] == 10), "e_ir"] = np.nan
+    ax = sc.plots.plot_trends(table)
+    assert labels(ax)[0] == "i21k: median of the 2 of 3 tasks with all shots"
+    median = next(line for line in ax.lines if line.get_label() == labels(ax)[0])
+    np.testing.assert_allclose(median.get_ydata(), 0.5 / np.array([1, 5, 10]) + 0.005)
+    table.loc[table["num_shots"] == 10, "e_ir"] = [0.1, *[np.nan] * 5]
+    table.loc[(table["num_shots"] == 1) & (table["task"] == "task0"), "e_ir"] = np.nan
+    assert "jft: no task has all shots" in labels(sc.plots.plot_trends(table))
+
+
+def test_one_far_value_does_not_rule_the_axis():
+    table = trends_table(7).assign(e_ir_low=np.nan, e_ir_high=np.nan)
+    table.loc[0, "e_ir"] = 180.0
+    ax = sc.plots.plot_trends(table)
+    assert ax.get_title(loc="left") == "1 of 42 values lie outside the axis"
+    assert 0.5 < ax.get_ylim()[1] < 1
+
+
+def test_tables_without_shots_say_so():
+    with pytest.raises(ValueError, match="num_shots is null: a trend needs columns"):
+        sc.plots.plot_trends(trends_table(2).assign(num_shots=pd.NA))
+    with pytest.raises(ValueError, match="column 'upstream' must not be null; row 0"):
+        sc.plots.plot_trends(trends_table(2).assign(upstream=None))
 
 
 def test_few_tasks_are_named_and_have_intervals():
@@ -72,6 +102,10 @@ def test_arms_and_their_one_curve():
     drawn = np.concatenate([line.get_xdata() for line in ax.lines if line.get_label() in ("size", "data", "epochs")])
     np.testing.assert_allclose(sorted(drawn), sorted(upstream))
     assert ax.get_ylabel() == "pets 10-shot accuracy"
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    points = ax.transData.transform([xy for line in ax.lines for xy in line.get_xydata()])
+    assert not any(box.contains(*point) for point in points)  # the legend lies over no point
 
 
 def test_matrix_shows_each_number_with_two_digits():
@@ -85,6 +119,27 @@ def test_matrix_shows_each_number_with_two_digits():
     width, height = ax.figure.get_size_inches()
     assert min(width, height) / 25 > 0.4  # inches a cell, with the margins: digits of 8 points fit
     assert [tick.get_text() for tick in ax.get_yticklabels()] == frame.columns.tolist()
+
+
+def test_a_large_matrix_is_quick():
+    """As many as the 38 tasks of open_clip: to lay out 1444 texts took most of 8 s."""
+    ax = sc.plots.plot_rank_matrix(pd.DataFrame(np.full((38, 38), 0.5)))
+    assert not any(text.get_in_layout() for text in ax.texts)
+    small = sc.plots.plot_rank_matrix(pd.DataFrame(np.full((38, 38), 0.5)), ax=new_axes())
+    assert words(small) == []  # where none could be read
+    with pytest.raises(ValueError, match="must have rows and columns"):
+        sc.plots.plot_rank_matrix(pd.DataFrame())
+
+
+def test_choice_loss_beside_a_blind_choice():
+    rng = np.random.default_rng(0)
+    result = choice_loss(rng.uniform(0.3, 0.7, 40), rng.random(40), rng.random(40), width=0.1)
+    ax = sc.plots.plot_choice_loss(result)
+    task, blind = (line for line in ax.lines if line.get_marker() not in ("None", ""))
+    np.testing.assert_array_equal(task.get_ydata(), result.table["loss"])
+    np.testing.assert_array_equal(blind.get_ydata(), result.table["loss_at_random"])
+    assert f"{result.saved:+.4f} saved" in ax.get_title(loc="left")
+    assert labels(ax)[0] == f"by the first task: mean {result.mean_loss:.4f}"
 
 
 def test_digits_near_one_and_nought():
@@ -127,6 +182,16 @@ def test_sweep_of_the_head_marks_what_is_not_bracketed():
     assert np.all(np.diff(ax.get_xticks()) > 0)
 
 
+def test_the_sweep_is_drawn_of_the_rows_that_the_analysis_took():
+    finished = head_records().assign(cooled_down=True)
+    mixed = pd.concat([finished, finished.iloc[:2].assign(cooled_down=False, pets_5shot_error=0.99)])
+    ax = sc.plots.plot_head_sweep(mixed, head_optima(finished))  # which has warned where it was given them
+    line = next(line for line in ax.lines if line.get_label() == "pets 5-shot")
+    np.testing.assert_allclose(line.get_ydata(), 1 - finished["pets_5shot_error"])
+    with pytest.raises(ValueError, match="optima must have rows"):
+        sc.plots.plot_head_sweep(finished, head_optima(finished).iloc[:0])
+
+
 def test_weight_decay_against_rank():
     records = head_records()
     upstream = np.linspace(0.2, 0.8, 9)
@@ -141,7 +206,7 @@ def test_weight_decay_against_rank():
 
 
 def test_names_of_one_column_do_not_lie_on_one_another():
-    from scaling.plots.style import label_column, new_axes
+    from scaling.plots.style import label_column
 
     ax = new_axes()
     ax.set_ylim(0, 1)

@@ -47,3 +47,7 @@ def test_bad_input():
         correlate_centred_logits(upstream[:3], tasks.iloc[:3])
     with pytest.raises(FitError, match="all accuracies of cars or of the upstream set are equal"):
         correlate_centred_logits(upstream, tasks.assign(cars=0.5))
+
+
+def test_names_of_data_sets_may_be_numbers():
+    assert centred_logits(pd.DataFrame({1: [0.5, 0.9]})).columns.tolist() == [1]

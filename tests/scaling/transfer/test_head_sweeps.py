@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scaling import FitWarning
 from scaling.transfer import compare_coupling, head_optima, optimum_against_rank
 
 DECAYS = [0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0]
@@ -90,6 +91,24 @@ def test_seeds_are_averaged_first():
     assert (row["optimum"], row["best_error"], row["num_values"]) == (0.1, 0.2, 6)
 
 
+def with_unfinished():
+    """Three rows from inside runs, whose error is high, with weight decays that the finished ones do not have."""
+    frame = sweep([0.5, 0.4, 0.4, 0.2, 0.3, 0.6]).assign(cooled_down=True)
+    inside = sweep([0.9, 0.9, 0.9, 0.9, 0.9, 0.9], upstream=[0.9] * 6).assign(cooled_down=False)
+    return pd.concat([frame, inside.iloc[3:4]], ignore_index=True), frame
+
+
+def test_rows_from_inside_runs_are_no_seeds():
+    mixed, finished = with_unfinished()
+    with pytest.warns(FitWarning, match="1 of 7 rows are from inside a run"):
+        table = head_optima(mixed)
+    pd.testing.assert_frame_equal(table, head_optima(finished))
+    checkpoints = sweep(np.linspace(0.2, 0.7, 6), upstream=np.linspace(0.2, 0.7, 6))
+    with pytest.warns(FitWarning, match="from inside a run"):
+        table = optimum_against_rank(mixed, checkpoints)
+    assert table["optimum"].tolist() == [0.1]
+
+
 def test_another_setting_and_chosen_columns():
     frame = sweep([0.5, 0.4, 0.3, 0.2, 0.3, 0.6]).rename(columns={"head_weight_decay": "head_lr_multiplier"})
     frame["cars_finetune_error"] = frame["pets_10shot_error"]
@@ -106,7 +125,7 @@ def test_bad_sweeps():
         head_optima(sweep([0.1] * 6).drop(columns="head_weight_decay"))
     with pytest.raises(ValueError, match="tolerance must not be negative"):
         head_optima(sweep([0.1] * 6), tolerance=-1)
-    with pytest.raises(ValueError, match="two values or more, none negative"):
+    with pytest.raises(ValueError, match=r"two values or more, none negative, .* recipe: \{head_weight_decay:"):
         head_optima(sweep([0.1] * 6).assign(head_weight_decay=1.0))
     with pytest.raises(ValueError, match="column 'pets_10shot_error' must hold finite numbers; row 2"):
         head_optima(sweep([0.1, 0.2, np.nan, 0.1, 0.1, 0.1]))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling import convex_hull
+from scaling import FitWarning, convex_hull
 from scaling.transfer import hull_distance, mix_classifiers, overlay_hull
 
 POINTS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=20)
@@ -72,6 +72,14 @@ def test_a_task_whose_order_is_the_same_has_no_gap():
     found = overlay_hull(records, ["a", "b"], of="a")
     assert found.table["gap"].max() == 0
     assert np.isnan(found.trend["spearman"][0])  # all gaps are equal
+
+
+def test_rows_from_inside_runs_are_left_out_of_the_overlay():
+    finished = runs().assign(cooled_down=True)
+    inside = finished.iloc[:3].assign(cooled_down=False, a=0.01, b=0.01)
+    with pytest.warns(FitWarning, match=r"3 of \d+ rows are from inside a run"):
+        found = overlay_hull(pd.concat([finished, inside]), ["b"], of="a")
+    pd.testing.assert_frame_equal(found.table, overlay_hull(finished, ["b"], of="a").table)
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,15 @@ def test_a_task_that_was_not_checked_is_null_and_not_false():
 def test_bad_names(upstream, downstream, options, message):
     with pytest.raises(ValueError, match=message):
         label_overlap(upstream, downstream, **options)
+
+
+def test_names_are_case_folded_in_one_form_of_unicode():
+    assert normalised_name("STRASSE") == normalised_name("stra\u00dfe")
+    assert normalised_name("cafe\u0301") == normalised_name("caf\u00e9")
+    assert normalised_name("\uff22eagle") == "beagle"
+
+
+def test_an_overlap_of_no_class_is_refused():
+    table = pd.DataFrame({"task": ["pets"]})
+    with pytest.raises(ValueError, match="that of 'pets' has none"):
+        flag_overlap(table, {"pets": pd.DataFrame({"rule": []})})

@@ -75,12 +75,33 @@ def test_layers_may_be_put_in_order_by_hand():
         best_layers(frame, layers=["stem", "late"])
 
 
+def test_layers_of_numbers_and_categories_are_by_what_they_are_called():
+    frame = pd.DataFrame({"task": "pets", "layer": [10, 2, 1], "error": [0.3, 0.2, 0.5]})
+    for layers in (frame["layer"], frame["layer"].astype("category"), frame["layer"].astype(str)):
+        row = best_layers(frame.assign(layer=layers)).iloc[0]
+        assert (row["best_layer"], row["last_accuracy"]) == ("2", pytest.approx(0.7))
+    assert best_layers(frame, layers=[1, 2, 10]).iloc[0]["best_layer"] == "2"
+
+
+def test_models_of_other_layers_are_not_averaged():
+    frame = evals([0.2, 0.7, 0.3, 0.6], run_id="a")
+    frame.loc[frame["layer"].isin(["block_3", "block_4"]), "run_id"] = "b"
+    with pytest.raises(ValueError, match=r"averaged must have the same layers; not so for \['task'\] = pets"):
+        best_layers(frame, by=["task"])
+
+
+def test_a_perfect_layer_has_a_standard_error():
+    """Of 10 images all right: with one more right and one wrong, sqrt(11/12 * 1/12 / 10) = .087."""
+    frame = evals([0.2, 0.92, 1.0], num_eval=10)
+    assert best_layers(frame, within_standard_error=True).iloc[0]["best_layer"] == "block_2"
+
+
 def test_bad_tables():
     with pytest.raises(ValueError, match="must have rows, each with a layer"):
         best_layers(evals([0.5, 0.6]).assign(layer=[None, "block_1"]))
     with pytest.raises(ValueError, match="must have rows"):
         best_layers(evals([0.5, 0.6]).iloc[:0])
-    with pytest.raises(ValueError, match="two layers or more"):
+    with pytest.raises(ValueError, match=r"needs evals of two layers or more, .* has only 'block_1'"):
         best_layers(evals([0.5]))
     with pytest.raises(ValueError, match="percent"):
         best_layers(evals([0.5, 0.6]).assign(error=50.0))

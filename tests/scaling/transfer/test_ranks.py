@@ -3,9 +3,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from scaling.transfer import choice_loss, discordant_pairs, rank_correlations
+from scaling.transfer import discordant_pairs, rank_correlations
+from scaling.transfer.correlations import pearson, spearman
 
 fractions = st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5]), min_size=8, max_size=8)
 
@@ -42,7 +43,18 @@ def test_rectangular_matrix_is_a_part_of_the_square_one_and_errors_give_the_same
     np.testing.assert_allclose(rank_correlations(frame**3), square, atol=1e-12)  # of ranks only
 
 
+def test_one_spearman_and_one_pearson():
+    x, y = accuracies(30)
+    x[:5] = 0.5
+    assert spearman(x, y) == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
+    assert pearson(x, y) == pytest.approx(pearsonr(x, y).statistic, abs=1e-12)
+    for correlation in (pearson, spearman):
+        assert np.isnan(correlation(np.array([1 - 0.7, 0.3, 0.3]), y[:3]))  # one number but for rounding
+
+
 def test_bad_tables():
+    with pytest.raises(ValueError, match="column 'a' is constant"):
+        rank_correlations(pd.DataFrame({"a": [1 - 0.7, 0.3, 0.3], "b": [0.1, 0.2, 0.3]}))
     frame = pd.DataFrame({"a": [0.1, 0.2, np.nan], "b": [0.1, 0.2, 0.3]})
     with pytest.raises(ValueError, match="column 'a' must hold finite numbers; row 2"):
         rank_correlations(frame)
@@ -64,13 +76,14 @@ def test_counts_are_those_of_a_double_loop(upstream, downstream):
     signs = [(upstream[i] - upstream[j]) * (downstream[i] - downstream[j]) for i, j in pairs]
     num_pairs, discordant = sum(s != 0 for s in signs), sum(s < 0 for s in signs)
     above = [k for k in range(8) if upstream[k] >= np.median(upstream)]
-    if num_pairs == 0 or all(
-        (upstream[i] - upstream[j]) * (downstream[i] - downstream[j]) == 0 for i in above for j in above
-    ):
-        with pytest.raises(ValueError, match="differs on both sides"):
+    if num_pairs == 0:
+        with pytest.raises(ValueError, match="none of the pairs of 8 models differs in upstream and downstream"):
             discordant_pairs(upstream, downstream)
         return
-    row = discordant_pairs(upstream, downstream).iloc[0]
+    row, upper = (row for _, row in discordant_pairs(upstream, downstream).iterrows())
+    if all((upstream[i] - upstream[j]) * (downstream[i] - downstream[j]) == 0 for i in above for j in above):
+        assert np.isnan(upper["share"])
+        assert (upper["low"], upper["high"], upper["reason"]) == (0, 1, "no pair differs on both sides")
     assert (row["num_pairs"], row["num_tied"]) == (num_pairs, 28 - num_pairs)
     assert row["share"] == pytest.approx(discordant / num_pairs)
     assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
@@ -144,35 +157,6 @@ def test_interval_covers_the_share_of_the_population(n, correlation):
     truth = np.arccos(correlation) / np.pi
     ends = [discordant_pairs(*accuracies(n, correlation, seed))[["low", "high"]].iloc[0] for seed in range(500)]
     assert 0.92 <= np.mean([low <= truth <= high for low, high in ends]) <= 0.995
-
-
-# Choosing by another task -------------------------------------------------------------------------------------
-
-
-def test_choice_by_the_same_task_loses_nothing():
-    x, y = accuracies(100)
-    table = choice_loss(x, y, y, width=0.1)
-    assert (table["loss"] == 0).all()
-    assert (table["loss_at_random"] > 0).all()
-    assert table["upstream"].is_monotonic_increasing
-    np.testing.assert_allclose(y[table["chosen"]], table["best_second"])
-
-
-def test_choice_by_the_opposite_task_takes_the_worst_model():
-    x, y = accuracies(100)
-    table = choice_loss(x, 1 - y, y, width=0.1)
-    for _, row in table.iterrows():
-        member = np.abs(x - row["upstream"]) <= 0.05
-        assert row["loss"] == pytest.approx(np.ptp(y[member]))
-
-
-def test_choice_loss_refuses_what_has_no_equals():
-    with pytest.raises(ValueError, match=r"no two of 3 models lie in one bin of width 0.01"):
-        choice_loss([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3], width=0.01)
-    with pytest.raises(ValueError, match="width must lie in"):
-        choice_loss([0.1, 0.2], [0.1, 0.2], [0.1, 0.2], width=0)
-    with pytest.raises(ValueError, match="is this percent"):
-        choice_loss([10, 20], [0.1, 0.2], [0.1, 0.2])
 
 
 def test_open_clip_models(data_folder):
