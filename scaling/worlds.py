@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import BootstrapFit, solve_draws
+from .bootstrap import BootstrapFit, case_weights, solve_draws
 from .errors import FitError, FitWarning, issue
 from .fit import Fit
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
-__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "first_fall", "solve_worlds"]
+__all__ = ["INTERVALS", "WorldDraws", "check_options", "draw_selection", "find_world", "first_fall", "solve_worlds"]
 
 INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
@@ -93,6 +93,32 @@ def check_options(
         raise ValueError(f"noise_std goes with selection='stochastic', got {selection!r}")
 
 
+Points = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def draw_selection(
+    fit: Fit, x: np.ndarray, y: np.ndarray, points: Points, *, selection: str, intervals: str | None,
+    groups: ArrayLike | None, num_draws: int, rng: np.random.Generator,
+) -> tuple[BootstrapFit, str]:  # fmt: skip
+    """Draws of a law on selected points that take the selection anew, and their kind, of `INTERVALS`.
+
+    Args:
+        fit, x, y, points: as in `solve_worlds`; of the runs' own y, `points` takes shape (n,).
+        selection, intervals, groups: as in `fit_frontier`.
+    """
+    world = find_world(intervals, selection, groups, fit, x, y, rng)
+    if world is not None:
+        return solve_worlds(fit, world, x, y, points, num_draws, rng), "simulated_world"
+    return _solve_points(fit, points(y, case_weights(x.size, num_draws, rng, groups)), rng), "case_bootstrap"
+
+
+def _solve_points(fit: Fit, points: tuple[np.ndarray, np.ndarray, np.ndarray], rng: np.random.Generator) -> BootstrapFit:
+    """Without those that no draw has."""
+    x, y, weights = points
+    ever = np.flatnonzero(weights.any(axis=0))
+    return solve_draws(fit, x[ever] / fit.x_unit, y[..., ever] / fit.y_unit, weights[:, ever], rng)
+
+
 def find_world(
     intervals: str | None,
     selection: str,
@@ -127,7 +153,7 @@ def solve_worlds(
     world: StochasticFrontier,
     x: np.ndarray,
     y: np.ndarray,
-    points: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    points: Points,
     num_draws: int,
     rng: np.random.Generator,
 ) -> WorldDraws:
@@ -141,9 +167,7 @@ def solve_worlds(
     """
     excess = _resampled_excess(world, x, y, num_draws, rng)
     simulated = central_curve(world.fit, x) * np.exp(excess)
-    points_x, points_y, weights = points(simulated, np.ones(excess.shape, dtype=np.int64))
-    ever = np.flatnonzero(weights.any(axis=0))
-    solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
+    solved = _solve_points(fit, points(simulated, np.ones(excess.shape, dtype=np.int64)), rng)
     law = fit.law
     theta = law.in_units(world.fit.theta, world.fit.x_unit / fit.x_unit, world.fit.y_unit / fit.y_unit)
     basic = fit.theta + theta - solved.theta
