@@ -126,9 +126,7 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     return np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True, initial=0.0))[1])
 
 
-def _drawn_near(
-    x: np.ndarray, y: np.ndarray, drawn: np.ndarray, vertices: np.ndarray, tolerance: float
-) -> np.ndarray:
+def _drawn_near(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, vertices: np.ndarray, tolerance: float) -> np.ndarray:
     """The drawn points at most `tolerance` above each draw's hull and not right of its end, as 0 and 1."""
     weights = np.zeros(drawn.shape, dtype=np.int64)
     order = np.argsort(x, kind="stable")

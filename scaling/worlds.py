@@ -112,7 +112,9 @@ def draw_selection(
     return _solve_points(fit, points(y, case_weights(x.size, num_draws, rng, groups)), rng), "case_bootstrap"
 
 
-def _solve_points(fit: Fit, points: tuple[np.ndarray, np.ndarray, np.ndarray], rng: np.random.Generator) -> BootstrapFit:
+def _solve_points(
+    fit: Fit, points: tuple[np.ndarray, np.ndarray, np.ndarray], rng: np.random.Generator
+) -> BootstrapFit:
     """Without those that no draw has."""
     x, y, weights = points
     ever = np.flatnonzero(weights.any(axis=0))

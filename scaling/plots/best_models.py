@@ -12,7 +12,7 @@ from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend, ne
 
 __all__ = ["plot_best_models"]
 
-_SHOWN = (Rule("transfer", "edge of all"), Rule("logit", "frontier"), Rule("logit", "all"))
+_SHOWN = (Rule("transfer", "stochastic"), Rule("logit", "pareto"), Rule("logit", "all"))
 _SHOWN_LEFT = 3.0  # of the models fitted, how many times the range of those held out
 _LINE_COLOURS = (TRANSFER_COLOUR, STYLES[1][0], STYLES[2][0], STYLES[3][0], STYLES[4][0], STYLES[0][0])
 _LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))

@@ -49,7 +49,7 @@ def test_robustness_draws_line_diagonal_and_the_named_models():
 
 def test_best_models_draws_what_was_fitted_held_out_and_predicted():
     x, y = models(200)
-    rules = [Rule("transfer", "edge of all"), Rule("logit", "all"), Rule("log", "frontier")]
+    rules = [Rule("transfer", "stochastic"), Rule("logit", "all"), Rule("log", "pareto")]
     best = predict_best_models(x, y, rules=rules, num_draws=20)
     ax = sc.plots.plot_best_models(best, rules=[*rules, Rule("probit", "all")], task="pets")
     labels = ax.get_legend_handles_labels()[1]

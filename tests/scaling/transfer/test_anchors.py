@@ -133,5 +133,5 @@ def test_bad_ends(change, message):
 
 
 def test_a_start_that_leaves_too_little():
-    with pytest.raises(FitError, match="the selection has 2 models"):
+    with pytest.raises(FitError, match="the selection has 2 models, the law three parameters: too few"):
         fit_transfer(US, DS, window=(0.25, 1.0), num_draws=20)
