@@ -31,6 +31,7 @@ __all__ = ["RULES", "BestModels", "Rule", "compare_best_models", "predict_best_m
 
 _LINES = ("log", "logit", "probit")
 _OF_LINES = ("pareto", "all")
+_ROUNDING = 1e-12  # .07 of 100 models are 7.000000000000001 in doubles
 _SCORES = ("mae", "rmse", "bias", "covered")
 
 
@@ -177,6 +178,9 @@ def predict_best_models(
     """
     us, ds = check_accuracies(upstream_accuracy, downstream_accuracy)
     labels = model_names(names, us.size)
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise ValueError(f"rules must be of Rule(law, points), got {rule!r}")
     held = _held_out(us, share)
     on_frontier = np.zeros(us.size, dtype=bool)
     on_frontier[_frontier(us, ds)] = True
@@ -206,6 +210,8 @@ def compare_best_models(tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], **opti
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    if not tasks:
+        raise ValueError("tasks must have one or more pairs of accuracies by name, got none")
     found = []
     for task, (upstream, downstream) in tasks.items():
         table = predict_best_models(upstream, downstream, **options).table()
@@ -219,7 +225,8 @@ def _frontier(us: np.ndarray, ds: np.ndarray) -> np.ndarray:
 
 
 def _held_out(us: np.ndarray, share: float) -> np.ndarray:
-    num = int(np.ceil(share * us.size)) if 0 < share < 1 else 0
+    is_share = isinstance(share, int | float | np.number) and 0 < share < 1
+    num = int(np.ceil(share * us.size * (1 - _ROUNDING))) if is_share else 0
     if not 0 < num < us.size:
         raise ValueError(f"share must leave models to fit and to predict, of {us.size}, got {share!r}")
     held = us >= np.sort(us)[-num]

@@ -130,10 +130,12 @@ def compare_sample_sizes(
 
 
 def _check_sizes(sizes: Sequence[int] | None, num_trials: int, num_models: int) -> list[int]:
-    if num_trials < 2:
-        raise ValueError(f"num_trials must be at least 2, for a standard deviation, got {num_trials}")
+    if not isinstance(num_trials, int | np.integer) or num_trials < 2:
+        raise ValueError(f"num_trials must be a whole number, at least 2 for a standard deviation, got {num_trials!r}")
     if sizes is None:
         return [*(size for size in _SIZES if size < num_models), num_models]
+    if np.ndim(sizes) != 1 or len(sizes) == 0 or not all(isinstance(size, int | np.integer) for size in sizes):
+        raise ValueError(f"sizes must be a list of whole numbers, one or more, got {sizes!r}")
     for size in sizes:
         if not 3 <= size <= num_models:
             raise ValueError(f"sizes must lie between 3 and the {num_models} models up to the window's end, got {size}")

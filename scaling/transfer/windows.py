@@ -146,6 +146,8 @@ def compare_windows(
 
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     fits = check_fits(fits)
+    if "window" in options:
+        raise ValueError("the window of compare_windows is fit_window=, got window=")
     check_windows(fit_window, held_out)
     rng = np.random.default_rng(0 if rng is None else rng)
     targets = tuple(find_held_out(upstream, downstream, window) for window in held_out)

@@ -116,6 +116,7 @@ def test_a_flat_end_saturates_near_the_best_model():
     ("change", "message"),
     [
         ({"anchors": "left"}, r"anchors must be 'none', or one or both of \('chance', 'flat_right'\), got 'left'"),
+        ({"anchors": None}, "anchors must be 'none', or one or both"),
         ({"anchors": ("none", "chance"), "chance": CHANCE}, "anchors must be 'none', or one or both"),
         ({"anchors": ("chance", "chance"), "chance": CHANCE}, "anchors must be 'none', or one or both"),
         ({"anchors": "chance"}, r"chance=\(upstream, downstream\) goes with anchors='chance', got None"),

@@ -103,6 +103,7 @@ def test_tasks_in_one_table():
     [
         ({"share": 0}, "share must leave models to fit and to predict, of 120, got 0"),
         ({"share": 1.0}, "share must leave"),
+        ({"share": "a"}, "share must leave .* got 'a'"),
         ({"names": ["a"]}, "names must have one label a model, 120, got 1"),
         ({"upstream": np.ones(120)}, "upstream_accuracy must be below 1; row 0 is 1"),
         ({"upstream": np.full(120, 0.5)}, "holds out every model"),
@@ -114,6 +115,18 @@ def test_bad_arguments(change, message):
     upstream = change.pop("upstream", upstream)
     with pytest.raises(ValueError, match=message):
         predict_best_models(upstream, downstream, rules=[LINE], **change)
+
+
+def test_a_share_is_not_rounded_up_by_rounding():
+    upstream, downstream = models(100)
+    assert predict_best_models(upstream, downstream, share=0.07, rules=[LINE]).is_held_out.sum() == 7
+
+
+def test_no_rules_and_no_tasks():
+    with pytest.raises(ValueError, match=r"rules must be of Rule\(law, points\), got 'logit'"):
+        predict_best_models(*models(), rules=["logit"])
+    with pytest.raises(ValueError, match="one or more pairs"):
+        compare_best_models({})
 
 
 def test_a_rule_is_one_of_the_table():

@@ -85,7 +85,11 @@ def test_trials_without_a_fit_are_counted():
     [
         ({"sizes": [10_000]}, "sizes must lie between 3 and the .* models up to the window's end, got 10000"),
         ({"sizes": [2]}, "sizes must lie between 3"),
-        ({"num_trials": 1}, "num_trials must be at least 2"),
+        ({"sizes": [20.0]}, r"sizes must be a list of whole numbers, one or more, got \[20.0\]"),
+        ({"sizes": []}, "sizes must be a list of whole numbers"),
+        ({"sizes": 20}, "sizes must be a list of whole numbers"),
+        ({"num_trials": 1}, "num_trials must be a whole number, at least 2"),
+        ({"num_trials": 2.5}, "num_trials must be a whole number, at least 2 .* got 2.5"),
         ({"fits": ["stochastic"]}, "fits must be a list of different names"),
         ({"held_out": (0.4, 0.5)}, "must not overlap"),
         ({"anchors": "flat"}, "anchors must be 'none', or one or both"),

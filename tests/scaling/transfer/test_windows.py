@@ -148,6 +148,10 @@ def test_a_fit_that_cannot_be_had_says_why():
         ({"held_out": [(0.4, 0.5)]}, "must not overlap the fitted one"),
         ({"held_out": (0.45, 0.5)}, "held_out must be a list of windows"),
         ({"fit_window": 0.45}, r"fit_window must be \(from, to\)"),
+        ({"fit_window": (0, 45)}, r"0 <= from < to <= 1, got \(0, 45\) \(is this percent"),
+        ({"fit_window": (0.4, 0.1)}, "0 <= from < to <= 1"),
+        ({"held_out": [(0.45, np.nan)]}, "each of held_out must be .* 0 <= from < to <= 1"),
+        ({"window": (0.1, 0.4)}, "the window of compare_windows is fit_window="),
     ],
 )
 def test_bad_arguments(change, message):
