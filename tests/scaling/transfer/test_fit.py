@@ -219,3 +219,13 @@ def test_a_window_right_of_the_best_model_has_no_hull():
     us = np.linspace(0.1, 0.6, 30)
     with pytest.raises(FitError, match=r"there is no hull right of 0\.4: the best model is left of it"):
         fit_transfer(us, 0.5 - np.abs(us - 0.3), window=(0.4, 1.0))
+
+
+def test_worlds_that_are_simulated_in_parts_are_as_many_and_say_the_same(monkeypatch):
+    whole = fit_transfer(*models(n=200), num_draws=200)
+    monkeypatch.setattr("scaling.worlds._SIMULATED", 200 * 90)  # 90, 90 and 20 draws
+    parts = fit_transfer(*models(n=200), num_draws=200)
+    assert len(parts.bootstrap.theta) + parts.bootstrap.num_failed == 200
+    # Other draws: medians of 200 differ by a share of the interval's width that is its error, about a tenth.
+    width = np.diff(whole.saturation_interval(0.5))[0]
+    assert parts.saturation_median == pytest.approx(whole.saturation_median, abs=0.5 * width)
