@@ -70,20 +70,71 @@ def drawn_selection(
         return counts
     if selection == "pareto":
         return _drawn_pareto(x, y, counts > 0)
-    weights = np.zeros(counts.shape, dtype=np.int64)
-    candidates = _drawn_pareto(x, y, counts > 0) if tolerance == 0 else counts
-    for weight, heights, drawn in zip(weights, np.broadcast_to(y, counts.shape), candidates > 0, strict=True):
-        rows = np.flatnonzero(drawn)
-        weight[rows[select(x[rows], heights[rows], selection, tolerance, hull_axes)]] = 1
-    return weights
+    if hull_axes == "log":
+        x, y = np.log(x), np.log(y)
+    drawn, y = counts > 0, np.broadcast_to(y, counts.shape)
+    vertices = _drawn_hull(x, y, _drawn_pareto(x, y, drawn))
+    return vertices if tolerance == 0 else _drawn_near(x, y, drawn, vertices, tolerance)
 
 
 def _drawn_pareto(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """`pareto_frontier` of the drawn points of each draw, as 0 and 1."""
-    order = np.broadcast_to(np.lexsort((y, np.broadcast_to(x, y.shape)), axis=-1), drawn.shape)
-    y = np.broadcast_to(y, drawn.shape)
-    heights = np.where(np.take_along_axis(drawn, order, axis=1), np.take_along_axis(y, order, axis=1), np.inf)
-    best_before = np.minimum.accumulate(np.pad(heights, ((0, 0), (1, 0)), constant_values=np.inf), axis=1)[:, :-1]
     weights = np.zeros(drawn.shape, dtype=np.int64)
-    np.put_along_axis(weights, order, heights < best_before, axis=1)
+    order = np.argsort(x, kind="stable")
+    is_new = np.concatenate([[True], np.diff(x[order]) > 0])[: x.size]
+    step, heights = np.cumsum(is_new) - 1, np.where(drawn, y, np.inf)[:, order]
+    lowest = np.minimum.reduceat(heights, np.flatnonzero(is_new), axis=1)  # at each x
+    before = np.minimum.accumulate(np.pad(lowest, ((0, 0), (1, 0)), constant_values=np.inf), axis=1)[:, :-1]
+    draw, place = np.nonzero((lowest < before)[:, step] & (heights == lowest[:, step]))
+    is_first = np.ones(draw.size, dtype=bool)  # of equal points
+    is_first[1:] = (np.diff(draw) != 0) | (np.diff(step[place]) != 0)
+    weights[draw[is_first], order[place[is_first]]] = 1
+    return weights
+
+
+def _drawn_hull(x: np.ndarray, y: np.ndarray, frontier: np.ndarray) -> np.ndarray:
+    """Vertices of the lower hull of each draw's frontier, as 0 and 1: `convex_hull`'s chain, all draws in step."""
+    order = np.argsort(x, kind="stable")
+    draw, place = np.nonzero(frontier[:, order])  # by draw, x ascending
+    sizes = np.count_nonzero(frontier, axis=1)
+    nth = np.arange(draw.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    column = np.zeros((len(frontier), int(sizes.max(initial=0))), dtype=np.int64)
+    column[draw, nth] = order[place]
+    # Powers of two scale without rounding, and the products below neither overflow nor vanish.
+    px, py = (_scaled(values) for values in (x[column], np.take_along_axis(y, column, axis=1)))
+    hull, depth = np.zeros_like(column), np.zeros(len(frontier), dtype=np.int64)
+    for i in range(column.shape[1]):
+        rows = np.flatnonzero(sizes > i)
+        popping = rows[depth[rows] > 1]
+        while popping.size:
+            a, b = hull[popping, depth[popping] - 2], hull[popping, depth[popping] - 1]
+            xa, ya = px[popping, a], py[popping, a]
+            rise, run = (py[popping, b] - ya) * (px[popping, i] - xa), (px[popping, b] - xa) * (py[popping, i] - ya)
+            popping = popping[run <= rise]
+            depth[popping] -= 1
+            popping = popping[depth[popping] > 1]
+        hull[rows, depth[rows]] = i
+        depth[rows] += 1
+    draw, nth = np.nonzero(np.arange(column.shape[1]) < depth[:, None])
+    weights = np.zeros(frontier.shape, dtype=np.int64)
+    weights[draw, column[draw, hull[draw, nth]]] = 1
+    return weights
+
+
+def _scaled(values: np.ndarray) -> np.ndarray:
+    """Divided by a power of two, each draw's own."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True, initial=0.0))[1])
+
+
+def _drawn_near(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, vertices: np.ndarray, tolerance: float) -> np.ndarray:
+    """The drawn points at most `tolerance` above each draw's hull and not right of its end, as 0 and 1."""
+    weights = np.zeros(drawn.shape, dtype=np.int64)
+    order = np.argsort(x, kind="stable")
+    at = x[order]
+    for weight, heights, counted, is_vertex in zip(weights, y, drawn, vertices[:, order] > 0, strict=True):
+        hull = order[is_vertex]
+        if hull.size:
+            near = counted[order] & (at <= x[hull[-1]])
+            near[near] = heights[order[near]] <= np.interp(at[near], x[hull], heights[hull]) + tolerance
+            weight[order[near]] = 1
     return weights

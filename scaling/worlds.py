@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import BootstrapFit, solve_draws
+from .bootstrap import BootstrapFit, case_weights, solve_draws
 from .errors import FitError, FitWarning, issue
 from .fit import Fit
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
-__all__ = ["INTERVALS", "WorldDraws", "check_options", "find_world", "first_fall", "solve_worlds"]
+__all__ = ["INTERVALS", "WorldDraws", "check_options", "draw_selection", "find_world", "first_fall", "solve_worlds"]
 
 INTERVALS = ("simulated_world", "case_bootstrap")
 _TINY = np.finfo(float).tiny
+_SIMULATED = 10_000_000  # values of y at once, of which there are several arrays of 80 MB
 _SOLVED, _NUM_SOLVED = 1e6, 4000  # how far beyond the points, and values of x, between which a curve is interpolated
 
 
@@ -93,6 +94,34 @@ def check_options(
         raise ValueError(f"noise_std goes with selection='stochastic', got {selection!r}")
 
 
+Points = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def draw_selection(
+    fit: Fit, x: np.ndarray, y: np.ndarray, points: Points, *, selection: str, intervals: str | None,
+    groups: ArrayLike | None, num_draws: int, rng: np.random.Generator,
+) -> tuple[BootstrapFit, str]:  # fmt: skip
+    """Draws of a law on selected points that take the selection anew, and their kind, of `INTERVALS`.
+
+    Args:
+        fit, x, y, points: as in `solve_worlds`; of the runs' own y, `points` takes shape (n,).
+        selection, intervals, groups: as in `fit_frontier`.
+    """
+    world = find_world(intervals, selection, groups, fit, x, y, rng)
+    if world is not None:
+        return solve_worlds(fit, world, x, y, points, num_draws, rng), "simulated_world"
+    return _solve_points(fit, points(y, case_weights(x.size, num_draws, rng, groups)), rng), "case_bootstrap"
+
+
+def _solve_points(
+    fit: Fit, points: tuple[np.ndarray, np.ndarray, np.ndarray], rng: np.random.Generator
+) -> BootstrapFit:
+    """Without those that no draw has."""
+    x, y, weights = points
+    ever = np.flatnonzero(weights.any(axis=0))
+    return solve_draws(fit, x[ever] / fit.x_unit, y[..., ever] / fit.y_unit, weights[:, ever], rng)
+
+
 def find_world(
     intervals: str | None,
     selection: str,
@@ -127,7 +156,7 @@ def solve_worlds(
     world: StochasticFrontier,
     x: np.ndarray,
     y: np.ndarray,
-    points: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    points: Points,
     num_draws: int,
     rng: np.random.Generator,
 ) -> WorldDraws:
@@ -139,21 +168,31 @@ def solve_worlds(
         points: from simulated y and how often each run counts, both (num_draws, n), the points that the law is
             fitted to: x (m,), y (num_draws, m), and weights (num_draws, m), in the user's units.
     """
-    excess = _resampled_excess(world, x, y, num_draws, rng)
-    simulated = central_curve(world.fit, x) * np.exp(excess)
-    points_x, points_y, weights = points(simulated, np.ones(excess.shape, dtype=np.int64))
-    ever = np.flatnonzero(weights.any(axis=0))
-    solved = solve_draws(fit, points_x[ever] / fit.x_unit, points_y[..., ever] / fit.y_unit, weights[:, ever], rng)
+    refits, residuals, num_failed = [], [], 0
+    for num in _parts(num_draws, x.size):
+        excess = _resampled_excess(world, x, y, num, rng)
+        simulated = central_curve(world.fit, x) * np.exp(excess)
+        solved = _solve_points(fit, points(simulated, np.ones(excess.shape, dtype=np.int64)), rng)
+        refits.append(solved.theta)
+        residuals.append(solved.residual_draws)
+        num_failed += solved.num_failed
+    refits = np.concatenate(refits)
     law = fit.law
     theta = law.in_units(world.fit.theta, world.fit.x_unit / fit.x_unit, world.fit.y_unit / fit.y_unit)
-    basic = fit.theta + theta - solved.theta
+    basic = fit.theta + theta - refits
     if law.lower[0] >= 0:
-        basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(solved.theta[:, 0], _TINY)
+        basic[:, 0] = fit.theta[0] * theta[0] / np.maximum(refits[:, 0], _TINY)
     basic = np.clip(basic, fit.problem.lower, fit.problem.upper)
     misfit = tuple(_misfit(warning) for warning in world.warnings if warning.kind == "poor_fit")
     issue(*misfit)
-    parts = (solved.residual_draws, solved.num_failed)
-    return WorldDraws(fit, basic, *parts, world=theta, refits=solved.theta, misfit=misfit)
+    parts = (np.concatenate(residuals), num_failed)
+    return WorldDraws(fit, basic, *parts, world=theta, refits=refits, misfit=misfit)
+
+
+def _parts(num_draws: int, num_runs: int) -> list[int]:
+    """How many worlds are simulated at once: as many as memory is for."""
+    size = max(_SIMULATED // num_runs, 1)
+    return [min(size, num_draws - start) for start in range(0, num_draws, size)]
 
 
 def _misfit(warning: FitWarning) -> FitWarning:
@@ -168,6 +207,6 @@ def _resampled_excess(
     The runs' own excess, because a frontier also passes through runs that the noise and the excess of the best say
     nothing of; over a drawn law, because where the frontier lies is known no better than that.
     """
-    excess = np.log(y) - np.log(world.draws.values(x))
-    law = rng.integers(len(excess), size=(num_draws, 1))
-    return excess[law, rng.integers(x.size, size=(num_draws, x.size))]
+    law = rng.integers(len(world.draws.theta), size=num_draws)
+    excess = np.log(y) - np.log(world.draws.take(law).values(x))
+    return np.take_along_axis(excess, rng.integers(x.size, size=excess.shape), axis=1)

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bootstrap import BootstrapFit, case_weights, solve_draws
+from ..bootstrap import BootstrapFit
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
 from ..fitting import fit_law
@@ -19,7 +19,7 @@ from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
 from ..selection import check_hull_axes, check_selection, drawn_selection, select
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from ..worlds import check_options, find_world, solve_worlds
+from ..worlds import check_options, draw_selection
 
 __all__ = ["FrontierFit", "fit_frontier"]
 
@@ -234,14 +234,8 @@ def fit_frontier(
     def points(y: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return x, y, drawn_selection(x, y, counts, selection, tolerance, hull_axes)
 
-    world = find_world(intervals, selection, groups, fit, x, y, rng)
-    if world is not None:
-        draws, kind = solve_worlds(fit, world, x, y, points, num_draws, rng), "simulated_world"
-    else:
-        _, _, weights = points(y, case_weights(x.size, num_draws, rng, groups))
-        ever = np.flatnonzero(weights.any(axis=0))
-        draws = solve_draws(fit, x[ever] / fit.x_unit, y[ever] / fit.y_unit, weights[:, ever], rng)
-        kind = "case_bootstrap"
+    options = {"intervals": intervals, "groups": groups, "num_draws": num_draws, "rng": rng}
+    draws, kind = draw_selection(fit, x, y, points, selection=selection, **options)
     result = FrontierFit(x, y, selected, selection, fit, draws, kind, hull_axes=hull_axes)
     issue(*result._own_warnings())
     return result

@@ -12,14 +12,14 @@ from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend, ne
 
 __all__ = ["plot_best_models"]
 
-_SHOWN = (Rule("transfer", "edge of all"), Rule("logit", "frontier"), Rule("logit", "all"))
+_SHOWN = (Rule("transfer", "stochastic"), Rule("logit", "pareto"), Rule("logit", "all"))
 _SHOWN_LEFT = 3.0  # of the models fitted, how many times the range of those held out
 _LINE_COLOURS = (TRANSFER_COLOUR, STYLES[1][0], STYLES[2][0], STYLES[3][0], STYLES[4][0], STYLES[0][0])
 _LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
 def plot_best_models(
-    best: BestModels, *, rules: Sequence[Rule] = _SHOWN, ax: Axes | None = None, task: str = "downstream",
+    best: BestModels, *, rules: Sequence[Rule] | None = None, ax: Axes | None = None, task: str = "downstream",
     num_named: int = 1,
 ) -> Axes:  # fmt: skip
     """Models fitted, models held out, and what each rule says of these: where it is thick, it is a prediction.
@@ -28,12 +28,15 @@ def plot_best_models(
 
     Args:
         best: from `predict_best_models`.
-        rules: which to draw; those without a fit are named in the legend.
+        rules: which to draw; those without a fit are named in the legend. Without, the edge of all models and the two
+            logit lines as far as they were asked for, or else all that were.
         ax: where to draw; a new figure without.
         task: for the label of the axis.
         num_named: how many of the held-out models, the best downstream, are named.
     """
     ax = ax or new_axes()
+    if rules is None:
+        rules = [rule for rule in _SHOWN if rule in best.reasons] or list(best.reasons)
     held, frontier = best.is_held_out, best.is_held_out & best.is_on_frontier
     ax.plot(best.upstream[~held], best.downstream[~held], "o", color="0.75", ms=3.5, mew=0, label="models fitted")
     ax.plot(best.upstream[held], best.downstream[held], "D", color="0.35", ms=4, mew=0, label="models held out")
@@ -59,7 +62,7 @@ def plot_best_models(
 def _draw_rule(ax: Axes, best: BestModels, rule: Rule, cut: float, limits: tuple[float, float], place: int) -> None:
     colour, style = _LINE_COLOURS[place % len(_LINE_COLOURS)], _LINE_STYLES[place % len(_LINE_STYLES)]
     if rule not in best.fits:
-        ax.plot([], [], ls="none", label=f"{rule.name}: no fit")
+        ax.plot([], [], ls="none", label=f"{rule.name}: {'no fit' if rule in best.reasons else 'not fitted'}")
         return
     start, end = max(limits[0], 1e-3), min(limits[1], 0.999)
     for low, high, width, label in ((start, cut, 1.0, None), (cut, end, 2.5, f"{rule.name} ({rule.predicts} model)")):

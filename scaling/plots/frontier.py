@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..frontier import FrontierFit
-from .style import BESIDE_COLOUR, LAW_COLOUR, RULES, draw_points, error_axis, legend, new_axes
+from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, draw_points, error_axis, legend, new_axes
 
 __all__ = ["plot_frontier"]
 
@@ -51,7 +51,13 @@ def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) 
         start, end = front.x.min(), front.x.max()
     grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
     law, band, fitted = front.fit.predict(grid), front.predict(grid, level), grid <= end
-    ax.plot(grid[fitted], law[fitted], "-", color=colour, label=f"{RULES[front.selection]}: {_formula(front.fit)}")
+    ax.plot(
+        grid[fitted],
+        law[fitted],
+        "-",
+        color=colour,
+        label=f"{SELECTION_LABELS[front.selection]}: {_formula(front.fit)}",
+    )
     ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
     ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
     if front.params.get("c", 0.0) > _SHOWN * front.y.min():

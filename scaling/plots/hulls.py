@@ -32,7 +32,7 @@ def plot_hull_overlay(overlay: HullOverlay, task: str, *, ax: Axes | None = None
     ax.vlines(at, below, above, color=BESIDE_COLOUR, lw=1)
     ax.plot(at, below, "D", color=BESIDE_COLOUR, ms=4, label=f"models on the hull of {_title(overlay.of)}")
     ax.set(xlabel="upstream accuracy", ylabel=f"{_title(task)} accuracy")
-    legend(ax, "lower right")
+    legend(ax, "best")
     return ax
 
 
@@ -59,7 +59,8 @@ def plot_hull_gap(overlay: HullOverlay, *, ax: Axes | None = None) -> Axes:
                 ax.hlines(gap[half].mean(), us[half].min(), us[half].max(), color=colour, lw=1.5, ls="--")
     ax.axhline(0, color="0.6", lw=1)
     ax.set(xlabel="upstream accuracy", ylabel=f"gap to the task's hull, of models on that of\n{_title(overlay.of)}")
-    legend(ax, "upper right")
+    ax.plot([], [], "--", color="0.3", lw=1.5, label="mean of the lower, of the upper half")
+    legend(ax, "best")
     return ax
 
 

@@ -4,13 +4,13 @@ from matplotlib.axes import Axes
 
 from ..hulls import convex_hull
 from ..transfer import Mixture
-from .style import LAW_COLOUR, TRANSFER_COLOUR, draw_points, legend, new_axes
+from .style import LAW_COLOUR, TRANSFER_COLOUR, amount, draw_points, legend, new_axes
 
 __all__ = ["plot_mixture"]
 
 
 def plot_mixture(mixture: Mixture, *, ax: Axes | None = None, task: str = "downstream") -> Axes:
-    """All classifiers and their upper hull, the mixture, and the classifiers that it picks from with their weights.
+    """All classifiers and their upper hull, the mixture, and the classifiers that it picks from with their shares.
 
     Args:
         mixture: from `mix_classifiers`.
@@ -28,10 +28,10 @@ def plot_mixture(mixture: Mixture, *, ax: Axes | None = None, task: str = "downs
         ax.plot(us[row], ds[row], "o", mfc="none", mec=TRANSFER_COLOUR, ms=10, mew=1.5)
         beside = {"textcoords": "offset points", "xytext": (0, 10), "ha": "center", "fontsize": "small"}
         beside["bbox"] = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 0.5}
-        ax.annotate(f"{weight:.2f}", (us[row], ds[row]), color=TRANSFER_COLOUR, weight="bold", **beside)
+        ax.annotate(f"{amount(100 * weight)} %", (us[row], ds[row]), color=TRANSFER_COLOUR, weight="bold", **beside)
     label = f"mixture: {at[0]:.3f} upstream, {at[1]:.3f} {task}"
     ax.plot(*at, "*", color=TRANSFER_COLOUR, ms=14, mec="white", mew=0.8, label=label)
     ax.margins(0.08, 0.12)
     ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy")
-    legend(ax, "lower right")
+    legend(ax, "best")
     return ax

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BESIDE_COLOUR",
     "LAW_COLOUR",
-    "RULES",
+    "SELECTION_LABELS",
     "STYLES",
     "TRANSFER_COLOUR",
     "amount",
@@ -41,7 +41,7 @@ STYLES = (
 )  # fmt: skip
 _FAMILIES = ("vit", "resnet", "mixer", "convnext", "hybrid")  # each looks the same in every figure
 LAW_COLOUR, TRANSFER_COLOUR, BESIDE_COLOUR = "#222222", "#009E73", "#7A3E9D"
-RULES = {
+SELECTION_LABELS = {
     "stochastic": "edge of all runs", "pareto": "law on the frontier", "convex_hull": "law on the hull",
     "all": "law on all runs",
 }  # fmt: skip

@@ -7,9 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import TransferFit
-from .style import BESIDE_COLOUR, LAW_COLOUR, RULES, TRANSFER_COLOUR, draw_points, legend, new_axes
+from ..transfer.fit import HIDDEN_ALPHA
+from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, TRANSFER_COLOUR, draw_points, legend, new_axes
 
 __all__ = ["plot_transfer"]
+
+_MOST_RINGS = 40  # of models; more are smaller and faded, so that the models can be seen below them
+_MARGIN = 0.05  # left of and below the models, of the range up to upstream accuracy 1
 
 
 def plot_transfer(
@@ -19,7 +23,8 @@ def plot_transfer(
     """Downstream against upstream accuracy: models, Eq. 1 with a band up to upstream accuracy 1, saturation.
 
     The models marked are those on the hull, joined by lines, or of a stochastic frontier those near it; a cross marks
-    each anchor of the hull's ends.
+    each anchor of the hull's ends. The axis begins at the models and ends at 1, where the saturation is read, which is
+    not drawn where the models contradict the law.
 
     Args:
         trans: from `fit_transfer`.
@@ -36,32 +41,63 @@ def plot_transfer(
     best = np.column_stack([trans.upstream[trans.selected], trans.downstream[trans.selected]])
     hull = np.concatenate([best, trans.anchor_points])
     hull = hull[np.argsort(hull[:, 0], kind="stable")]
-    ax.plot(*hull.T, line, color=LAW_COLOUR, mfc="none", ms=8, lw=1, label=marked)
+    ring: dict[str, Any] = {"ms": 8} if len(best) <= _MOST_RINGS else {"ms": 4, "mew": 0.4, "alpha": 0.12}
+    ax.plot(*hull.T, line, color=LAW_COLOUR, mfc="none", lw=1, label=marked, **ring)
     if len(trans.anchor_points):
         name = f"anchor: {', '.join(trans.anchors)}"
         ax.plot(*trans.anchor_points.T, "x", color=LAW_COLOUR, ms=9, mew=2, label=name)
-    for result, colour, place in ((trans, TRANSFER_COLOUR, 0.0), (beside, BESIDE_COLOUR, 0.3)):
+    for result, colour, side in ((trans, TRANSFER_COLOUR, "bottom"), (beside, BESIDE_COLOUR, "top")):
         if result is not None:
-            _draw_transfer_law(ax, result, level, colour, place)
+            _draw_transfer_law(ax, result, level, colour, side)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
-    top = min(1.05, 1.25 * max(trans.downstream.max(), trans.saturation))
-    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(0, 1), ylim=(0, top))
-    legend(ax, "lower right")
+    shown = trans.downstream if chance is None else np.append(trans.downstream, chance)
+    laws = [law for law in (trans, beside) if law is not None]
+    values = [*(law.saturation for law in laws if not _is_refuted(law)), *shown]
+    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(_below(trans.upstream, 1.0), 1))
+    ax.set_ylim(_below(shown, max(values)), min(1.05, max(values) + 0.12 * (max(values) - min(shown))))
+    legend(ax, "best")
     return ax
 
 
-def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, place: float) -> None:
+def _below(values: np.ndarray, end: float) -> float:
+    """Where an axis to `end` begins: a little below the values, and at no accuracy below 0."""
+    return max(float(values.min()) - _MARGIN * (end - float(values.min())), 0.0)
+
+
+def _band_label(trans: TransferFit, level: float) -> str:
+    is_shifted = trans.intervals == "simulated_world"
+    return f"{level:.0%} band" + (", the selection's bias taken off" if is_shifted else "")
+
+
+def _is_refuted(trans: TransferFit) -> bool:
+    return trans.stochastic is not None and any(warning.kind == "poor_fit" for warning in trans.warnings)
+
+
+def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, side: str) -> None:
     models = trans.upstream[trans.selected] if trans.stochastic is None else trans.upstream
     grid = np.linspace(models.min(), 0.999, 300)
     band, fitted = trans.predict(grid, level), grid <= models.max()
+    law = np.where(band.median > 0, band.median, np.nan)  # where it would be less, it is cut at 0
     ax.plot(
-        grid[fitted], band.median[fitted], "-", color=colour, lw=2, label=f"{RULES[trans.selection]}: k e^alpha + e_IR"
+        grid[fitted],
+        law[fitted],
+        "-",
+        color=colour,
+        lw=2,
+        label=f"{SELECTION_LABELS[trans.selection]}: k e^alpha + e_IR",
     )
-    ax.plot(grid[~fitted], band.median[~fitted], "--", color=colour, lw=2)
-    ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.18, lw=0, label=f"{level:.0%} band")
+    ax.plot(grid[~fitted], law[~fitted], "--", color=colour, lw=2)
+    ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.18, lw=0, label=_band_label(trans, level))
+    if _is_refuted(trans):
+        ax.plot([], [], ls="none", label="the models contradict this law (poor_fit)")
+        return
     ax.axhline(trans.saturation, color=colour, lw=1, ls=":")
-    above = {"textcoords": "offset points", "xytext": (3, 3), "fontsize": "small", "color": colour}
-    is_straight = any(warning.kind == "hidden_curvature" for warning in trans.warnings)
-    text = "end of a straight line: no saturation seen" if is_straight else f"saturation {trans.saturation:.2f}"
-    ax.annotate(text, (place, trans.saturation), **above)
+    beside = {"textcoords": "offset points", "xytext": (-3, 3 if side == "bottom" else -3), "ha": "right", "va": side}
+    text = f"saturation {trans.saturation:.2f}"
+    if any(warning.kind == "hidden_curvature" for warning in trans.warnings):
+        text = "end of a straight line: no saturation seen"
+        if trans.params["alpha"] >= HIDDEN_ALPHA:
+            text = f"{trans.selected.size + len(trans.anchor_points)} points: no curvature seen, so no saturation"
+    at = {"xycoords": ax.get_yaxis_transform(), "fontsize": "small", "color": colour}
+    ax.annotate(text, (1.0, trans.saturation), **at, **beside)

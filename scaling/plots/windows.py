@@ -85,4 +85,6 @@ def _shade(ax: Axes, comparison: WindowComparison, base: Callable[[np.ndarray], 
         span = np.clip(held.window, low, high)
         ax.axvspan(*span, color=_HELD_OUT_COLOUR, alpha=0.15, lw=0, label="held out" if first else None)
         us, ds = held.hull
-        ax.plot(us, ds - base(us), "-", color=LAW_COLOUR, lw=1, label="hull held out" if first else None)
+        ax.plot(
+            us, ds - base(us), "-", color=LAW_COLOUR, lw=1, label="hull of all models up to there" if first else None
+        )

@@ -6,20 +6,23 @@ the mean model does: each is scored against all held-out models and against thos
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
-from ..inputs import check_fractions
+from ..attempt import attempt, table_lines
+from ..errors import FitError
+from ..inputs import check_accuracies, model_names
 from ..prediction import Prediction
 from ..selection import select
 from .fit import TransferFit, fit_transfer
 from .lines import AccuracyLine, fit_line
+from .scores import score
+from .windows import FITS, selection_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,14 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "BestModels", "Rule", "compare_best_models", "predict_best_models"]
 
 _LINES = ("log", "logit", "probit")
-_POINTS: dict[str, dict[str, Any]] = {
-    "hull vertices": {"selection": "convex_hull"},
-    "near the hull": {"selection": "convex_hull", "hull_points": "near"},
-    "sampled hull": {"selection": "convex_hull", "hull_points": "sampled"},
-    "frontier": {"selection": "pareto"},
-    "edge of all": {"selection": "stochastic"},
-    "all": {"selection": "all"},
-}  # how `fit_transfer` selects them
+_OF_LINES = ("pareto", "all")
+_ROUNDING = 1e-12  # .07 of 100 models are 7.000000000000001 in doubles
+_SCORES = ("mae", "rmse", "bias", "covered")
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,16 @@ class Rule:
 
     Attributes:
         law: "transfer" (k e^alpha + e_IR), or a straight line on a scale: "log", "logit", "probit".
-        points: what it is fitted to: "hull vertices", "near the hull" (by `fit_transfer`'s default tolerance), "sampled
-            hull", "frontier" (models that none with no more upstream accuracy beats), "edge of all" (a stochastic
-            frontier), "all". A line: "frontier" or "all".
+        points: what it is fitted to, as in `compare_windows`: "vertices", "near" (by `fit_transfer`'s default
+            tolerance) or "sampled" (of the convex hull), "pareto" (models that none with no more upstream accuracy
+            beats), "stochastic" (the edge of all models), "all". A line: "pareto" or "all".
     """
 
     law: str
     points: str
 
     def __post_init__(self) -> None:
-        valid = {"transfer": tuple(_POINTS)} | dict.fromkeys(_LINES, ("frontier", "all"))
+        valid = {"transfer": FITS} | dict.fromkeys(_LINES, _OF_LINES)
         if self.points not in valid.get(self.law, ()):
             raise ValueError(f"a rule is a law and its points, of {valid}, got {self.law!r} on {self.points!r}")
 
@@ -67,14 +65,14 @@ class Rule:
 
     def fit(self, upstream: np.ndarray, downstream: np.ndarray, **options: Any) -> TransferFit | AccuracyLine:
         if self.law == "transfer":
-            return fit_transfer(upstream, downstream, **_POINTS[self.points], **options)
+            return fit_transfer(upstream, downstream, **selection_of(self.points), **options)
         used = np.arange(upstream.size) if self.points == "all" else _frontier(upstream, downstream)
         return fit_line(upstream[used], downstream[used], scaling=self.law)
 
 
 RULES = (
-    *(Rule("transfer", points) for points in _POINTS),
-    *(Rule(law, points) for points in ("frontier", "all") for law in _LINES),
+    *(Rule("transfer", points) for points in FITS),
+    *(Rule(law, points) for points in _OF_LINES for law in _LINES),
 )
 
 
@@ -88,7 +86,8 @@ class BestModels:
         is_held_out: shape (n,).
         is_on_frontier: of all models, shape (n,).
         fits: of each rule that could be fitted.
-        notes: of each rule, the kinds of its warnings, or why there is no fit.
+        warnings: of each rule, kinds, comma-separated.
+        reasons: of each rule, why there is no fit; "" where there is one.
         level: of the intervals.
     """
 
@@ -98,13 +97,14 @@ class BestModels:
     is_held_out: np.ndarray
     is_on_frontier: np.ndarray
     fits: Mapping[Rule, TransferFit | AccuracyLine]
-    notes: Mapping[Rule, str]
+    warnings: Mapping[Rule, str]
+    reasons: Mapping[Rule, str]
     level: float
 
     def predict(self, rule: Rule, upstream_accuracy: ArrayLike) -> Prediction:
         """Of a rule that was fitted: of a line the interval of a new model, of the law of transfer that of the law."""
         if rule not in self.fits:
-            raise FitError(f"{rule.name!r} has no fit: {self.notes.get(rule, 'it was not asked for')}")
+            raise FitError(f"{rule.name!r} has no fit: {self.reasons.get(rule, 'it was not asked for')}")
         fit = self.fits[rule]
         if isinstance(fit, AccuracyLine):
             return fit.predict(upstream_accuracy, self.level, kind="prediction")
@@ -114,7 +114,7 @@ class BestModels:
         """A row a rule; columns as in `compare_best_models`, without the task."""
         import pandas as pd  # here, because it is most of the time of the import
 
-        return pd.DataFrame([self._row(rule) for rule in self.notes])
+        return pd.DataFrame([self._row(rule) for rule in self.reasons])
 
     def _row(self, rule: Rule) -> dict[str, Any]:
         row: dict[str, Any] = {"law": rule.law, "points": rule.points, "predicts": rule.predicts}
@@ -123,18 +123,11 @@ class BestModels:
             low, high = fit.saturation_interval(self.level)
             row |= {"saturation": fit.saturation, "saturation_low": low, "saturation_high": high}
         for against, models in (("all", self.is_held_out), ("frontier", self.is_held_out & self.is_on_frontier)):
-            scores = self._scores(rule, models) if fit is not None and models.any() else {}
-            row |= {f"{name}_{against}": value for name, value in scores.items()} | {f"num_{against}": models.sum()}
-        return row | {"note": self.notes[rule]}
-
-    def _scores(self, rule: Rule, models: np.ndarray) -> dict[str, float]:
-        predicted, actual = self.predict(rule, self.upstream[models]), self.downstream[models]
-        error = predicted.median - actual
-        covered = (predicted.low <= actual) & (actual <= predicted.high)
-        return {
-            "mae": float(np.mean(np.abs(error))), "rmse": float(np.sqrt(np.mean(error**2))),
-            "bias": float(np.mean(error)), "covered": float(np.mean(covered)),
-        }  # fmt: skip
+            if fit is not None and models.any():
+                found = score(self.predict(rule, self.upstream[models]), self.downstream[models])
+                row |= {f"{name}_{against}": found[name] for name in _SCORES}
+            row[f"num_{against}"] = models.sum()
+        return row | {"warnings": self.warnings[rule], "reason": self.reasons[rule]}
 
     def summary(self) -> str:
         """What was held out, and each rule's errors."""
@@ -143,7 +136,7 @@ class BestModels:
             f"{held.sum()} of {held.size} models held out, upstream accuracy {self.upstream[held].min():.4f} and above;"
             f" {np.sum(held & self.is_on_frontier)} of them on the frontier"
         )
-        return f"{head}\n{self.table().to_string(index=False, float_format='%.4f')}"
+        return f"{head}\n{table_lines(self.table(), 'law', 'points', float_format='%.4f')}"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -171,36 +164,33 @@ def predict_best_models(
             95 % of the models need not lie.
         num_draws, rng: as in `fit_transfer`.
 
-    Warnings of the fits are not issued but named in `notes`, as are fits that cannot be had.
+    Warnings of the fits are not issued but named in `warnings`, and why a fit cannot be had in `reasons`. Each rule has
+    draws of its own, which are the same whatever rules stand beside it.
 
     Raises:
         ValueError: bad input, or a share that leaves no model to fit or none to predict.
 
     >>> upstream = np.linspace(0.1, 0.7, 40)
     >>> best = predict_best_models(upstream, 1 - (0.7 * (1 - upstream) ** 2 + 0.1), num_draws=20,
-    ...                            rules=[Rule("transfer", "frontier"), Rule("log", "all")])
+    ...                            rules=[Rule("transfer", "pareto"), Rule("log", "all")])
     >>> best.table().set_index("law").mae_all.round(4).to_dict()
     {'transfer': 0.0, 'log': 0.0194}
     """
-    us = check_fractions("upstream_accuracy", upstream_accuracy)
-    ds = check_fractions("downstream_accuracy", downstream_accuracy)
-    if us.ndim != 1 or us.shape != ds.shape:
-        raise ValueError(f"accuracies must be one-dimensional and equally long, got {us.shape} and {ds.shape}")
-    if np.any(us == 1):
-        raise ValueError(f"upstream_accuracy must be below 1; row {np.argmax(us)} is 1")
-    labels = [f"row {i}" for i in range(us.size)] if names is None else [str(name) for name in names]
-    if len(labels) != us.size:
-        raise ValueError(f"names must have one label a model, {us.size}, got {len(labels)}")
+    us, ds = check_accuracies(upstream_accuracy, downstream_accuracy)
+    labels = model_names(names, us.size)
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise ValueError(f"rules must be of Rule(law, points), got {rule!r}")
     held = _held_out(us, share)
     on_frontier = np.zeros(us.size, dtype=bool)
     on_frontier[_frontier(us, ds)] = True
-    rng = np.random.default_rng(0 if rng is None else rng)
-    fits, notes = {}, {}
+    streams = dict(zip(FITS, np.random.default_rng(0 if rng is None else rng).spawn(len(FITS)), strict=True))
+    fits, kinds, reasons = {}, {}, {}
     for rule in rules:
-        options = {"num_draws": num_draws, "rng": rng} if rule.law == "transfer" else {}
-        fit, notes[rule] = _quietly(rule, us[~held], ds[~held], options)
+        options = {"num_draws": num_draws, "rng": streams[rule.points]} if rule.law == "transfer" else {}
+        fit, kinds[rule], reasons[rule] = attempt(partial(rule.fit, us[~held], ds[~held], **options))
         fits |= {} if fit is None else {rule: fit}
-    return BestModels(us, ds, tuple(labels), held, on_frontier, fits, notes, level)
+    return BestModels(us, ds, tuple(labels), held, on_frontier, fits, kinds, reasons, level)
 
 
 def compare_best_models(tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], **options: Any) -> pd.DataFrame:
@@ -214,12 +204,14 @@ def compare_best_models(tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], **opti
         A row a task and rule: `task, law, points`; `predicts` (the "mean" or the "best" model);
         `saturation, saturation_low, saturation_high` of the law of transfer; against all held-out models (`_all`) and
         against those on the frontier (`_frontier`): their number `num` (where it is 0 there is no score), `mae`,
-        `rmse`, `bias` (predicted less actual), `covered` (share in the interval), all in accuracy; `note`: kinds of
-        warnings, or why there is no fit.
+        `rmse`, `bias` (predicted less actual), `covered` (share in the interval), all in accuracy; `warnings`: kinds,
+        comma-separated; `reason`: why there is no fit, empty where there is one.
         Compare "best" rules by `_frontier`, "mean" rules by `_all`.
     """
     import pandas as pd  # here, because it is most of the time of the import
 
+    if not tasks:
+        raise ValueError("tasks must have one or more pairs of accuracies by name, got none")
     found = []
     for task, (upstream, downstream) in tasks.items():
         table = predict_best_models(upstream, downstream, **options).table()
@@ -233,28 +225,11 @@ def _frontier(us: np.ndarray, ds: np.ndarray) -> np.ndarray:
 
 
 def _held_out(us: np.ndarray, share: float) -> np.ndarray:
-    num = int(np.ceil(share * us.size)) if 0 < share < 1 else 0
+    is_share = isinstance(share, int | float | np.number) and 0 < share < 1
+    num = int(np.ceil(share * us.size * (1 - _ROUNDING))) if is_share else 0
     if not 0 < num < us.size:
         raise ValueError(f"share must leave models to fit and to predict, of {us.size}, got {share!r}")
     held = us >= np.sort(us)[-num]
     if held.all():
         raise ValueError(f"upstream accuracies tie so that share={share!r} holds out every model")
     return held
-
-
-def _quietly(
-    rule: Rule, us: np.ndarray, ds: np.ndarray, options: dict[str, Any]
-) -> tuple[TransferFit | AccuracyLine | None, str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            fit = rule.fit(us, ds, **options)
-        except FitError as error:
-            return None, f"no fit: {error}"
-    kinds = {}
-    for warning in caught:
-        if isinstance(warning.message, FitWarning):
-            kinds[warning.message.kind] = True
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return fit, ", ".join(kinds)

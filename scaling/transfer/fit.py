@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bootstrap import BootstrapFit, case_weights, solve_draws
+from ..bootstrap import BootstrapFit
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
 from ..fitting import fit_law
-from ..inputs import check_fractions
+from ..inputs import check_accuracies, check_fractions
 from ..prediction import Prediction
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from ..worlds import check_options, find_world, solve_worlds
+from ..worlds import check_options, draw_selection
 from .selection import TransferSelection, check_anchors, check_window
 
-__all__ = ["TransferFit", "check_models", "fit_to_selection", "fit_transfer"]
+__all__ = ["HIDDEN_ALPHA", "TransferFit", "fit_to_selection", "fit_transfer"]
 
-_HIDDEN_ALPHA = 1.1  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
+HIDDEN_ALPHA = 1.1  # the hull of accuracies is concave, so no fit to it can show an alpha below 1
+_MANY_MODELS = 30  # ten a parameter: a hull of three of so many says that the others are far from concave
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,13 +68,30 @@ class TransferFit:
         return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
 
     def _own_warnings(self) -> tuple[FitWarning, ...]:
-        return self._hull_warnings() if self.stochastic is None else self.stochastic.warnings
+        if self.stochastic is None:
+            return self._hull_warnings()
+        return tuple(self._of_accuracy(w) if w.kind == "poor_fit" else w for w in self.stochastic.warnings)
+
+    def _of_accuracy(self, warning: FitWarning) -> FitWarning:
+        above = np.mean(self.downstream > self.predict(self.upstream))
+        return FitWarning(
+            "poor_fit",
+            f"the models contradict the law as their upper edge ({above:.0%} of all lie above it): it is not the form"
+            " of this task, and its saturation is not to be read; use fit_line or compare_scalings."
+            f" What contradicts it, in errors: {warning}",
+        )
 
     def _hull_warnings(self) -> tuple[FitWarning, ...]:
         found = []
         alpha, num_models = self.params["alpha"], self.selected.size + len(self.anchor_points)
-        if self.selection == "convex_hull" and alpha < _HIDDEN_ALPHA:
+        if self.selection == "convex_hull" and alpha < HIDDEN_ALPHA:
             message = f"alpha is {alpha:.3g}, nearly a straight line: a concave hull hides an alpha below 1"
+            found.append(FitWarning("hidden_curvature", message))
+        elif self.selection == "convex_hull" and num_models <= len(self.params) and self.upstream.size >= _MANY_MODELS:
+            message = (
+                f"the hull of {self.upstream.size} models is {num_models} points, from which no curvature can be told:"
+                " the models are hardly concave; compare selection='stochastic' or 'pareto', or compare_scalings"
+            )
             found.append(FitWarning("hidden_curvature", message))
         if num_models <= len(self.params) < self.fit.x.size:
             found.append(FitWarning("few_points", f"{num_models} models and {len(self.params)} parameters"))
@@ -89,12 +107,19 @@ class TransferFit:
 
     def saturation_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Interval of the saturation value."""
-        if self.upstream_bayes_error > 0:
-            band = self.bootstrap.predict(np.array([self.upstream_bayes_error]), level)
-            low, high = 1 - float(band.high[0]), 1 - float(band.low[0])
-        else:
-            low, high = (1 - end for end in reversed(self.interval("e_ir", level)))
-        return max(low, 0.0), min(high, 1.0)
+        low, high = self.bootstrap.quantiles(self._saturations(), level)
+        return float(low), float(high)
+
+    @property
+    def saturation_median(self) -> float:
+        """Median of the draws, the centre of the interval: of "simulated_world" less the bias of the selection."""
+        return float(np.median(self._saturations()))
+
+    def _saturations(self) -> np.ndarray:
+        """Of each draw, shape (num_draws,)."""
+        at = self.upstream_bayes_error
+        errors = self.bootstrap.values([at])[:, 0] if at > 0 else self.bootstrap.params["e_ir"]
+        return np.clip(1 - errors, 0.0, 1.0)
 
     def _at_bayes_error(self, k: Any, alpha: Any, e_ir: Any) -> Any:
         return 1 - (k * self.upstream_bayes_error**alpha + e_ir)
@@ -128,7 +153,6 @@ class TransferFit:
 
     def summary(self, level: float = 0.95) -> str:
         """Parameters and saturation with intervals, and what was left out."""
-        low, high = self.saturation_interval(level)
         head = (
             f"{self.selection} of {self.upstream.size} models: {self.selected.size} points,"
             f" {self.num_right_of_best} right of the best dropped; anchors: {self._anchor_text()};"
@@ -136,7 +160,6 @@ class TransferFit:
         )
         if self.stochastic is not None:
             head = f"stochastic frontier of {self.upstream.size} models"
-        tail = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
         params = [f"  {name:>6} = {value:.6g}" for name, value in self.params.items()]
         notes = warning_lines(self.warnings)
         formula = f"{self.fit.law.name}: {self.fit.law.formula}"
@@ -144,7 +167,27 @@ class TransferFit:
             formula += f"   (objective {self.fit.objective.name})"
         else:
             notes = self.stochastic.summary_lines() + notes
-        return "\n".join([head, formula, *params, *self.bootstrap.interval_lines(level), tail, *notes])
+        return "\n".join([head, formula, *params, *self._interval_lines(level), self._saturation_line(level), *notes])
+
+    def _interval_lines(self, level: float) -> list[str]:
+        lines = zip(self.params.items(), self.bootstrap.interval_lines(level), strict=True)
+        return [line + self._outside(value, *self.interval(name, level)) for (name, value), line in lines]
+
+    def _saturation_line(self, level: float) -> str:
+        if self.stochastic is not None and any(warning.kind == "poor_fit" for warning in self.warnings):
+            return "  saturation: not to be read, the models contradict the law (poor_fit)"
+        low, high = self.saturation_interval(level)
+        line = f"  saturation {self.saturation:.4f}, {level:.0%} interval {low:.4f} to {high:.4f}"
+        if self.intervals == "simulated_world":
+            line += f" around {self.saturation_median:.4f} (median of the draws)"
+        return line + self._outside(self.saturation, low, high)
+
+    def _outside(self, value: float, low: float, high: float) -> str:
+        if low <= value <= high:
+            return ""
+        is_world = self.intervals == "simulated_world"
+        why = ": the selection's bias is taken off" if is_world else " that of draws whose selection is their own"
+        return f"; the fitted value lies outside{why}"
 
 
 def fit_transfer(
@@ -211,8 +254,9 @@ def fit_transfer(
         FitError: the hull has too few points for three parameters, or is flat.
 
     Warns:
-        FitWarning: `hidden_curvature` where alpha is near 1, the least that a concave hull can show; `poor_fit` where
-            the models contradict the stochastic frontier, or the one whose simulated worlds the intervals are of.
+        FitWarning: `hidden_curvature` where alpha is near 1, the least that a concave hull can show, or where three
+            points are the hull of many models; `poor_fit` where the models contradict the stochastic frontier, whose
+            saturation is not to be read then, or the one whose simulated worlds the intervals are of.
 
     Source: Abnar et al. 2021 (arXiv 2110.02095), section 2, Eq. 1, Definition 2.2.
 
@@ -224,14 +268,14 @@ def fit_transfer(
     0.9
     """
     rng = np.random.default_rng(0 if rng is None else rng)
-    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
-    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
+    if groups is not None and np.shape(groups) != upstream.shape:
+        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
     check_window(window)
     how = TransferSelection(
         selection, hull_points, tolerance, *check_anchors(anchors, chance, window), start=float(window[0])
     )
     check_options(selection, intervals, groups, noise_std, num_draws)
-    check_models(upstream, downstream, groups)
     bayes = _check_bayes_error(upstream_bayes_error, upstream)
     inside = (upstream > window[0]) & (upstream <= window[1])
     if not inside.any():
@@ -263,15 +307,32 @@ def fit_to_selection(
     used = np.flatnonzero(weights[0])
     models, added = used[used < us.size], used[used >= us.size]
     if used.size < 3:
-        raise FitError(
-            f"the selection has {used.size} models, the law three parameters: too few;"
-            " hull_points='near' with a larger tolerance or selection='pareto' takes more"
-        )
+        raise FitError(_too_few(us, error, how, used.size))
     anchor_points = np.stack([points_us[added], 1 - np.atleast_2d(points_error)[0, added]], axis=1)
     law_us, law_error, weights = how.law_points(us, error, everyone)
     used = weights[0] > 0
     fit = fit_law("transfer", 1 - law_us[used], np.atleast_2d(law_error)[0, used], objective=objective)
     return fit, models[np.argsort(us[models], kind="stable")], anchor_points
+
+
+def _too_few(us: np.ndarray, error: np.ndarray, how: TransferSelection, num_points: int) -> str:
+    """Why fewer than three points are no fit, and what to take instead."""
+    if how.selection == "convex_hull":
+        whole = replace(how, hull_points="vertices", start=-1.0)
+        hull_us, _, weights = whole.points(us, error, np.ones((1, us.size)))
+        vertices = hull_us[weights[0] > 0]
+        right = int(np.sum(vertices > how.start))
+        where = f" right of {how.start:g}" if how.start > 0 else ""
+        if right == 0:
+            return f"there is no hull{where}: the best model is left of it"
+        if right + np.any(vertices <= how.start) <= 2:
+            return (
+                f"the hull{where} is one chord between two models: no curvature to fit;"
+                " selection='pareto' or 'stochastic' use more of the models, or compare_scalings"
+            )
+    more = "hull_points='near' with a larger tolerance" if how.hull_points != "near" else "a larger tolerance"
+    more = f"{more} or selection='pareto' or 'stochastic'" if how.selection == "convex_hull" else "more models"
+    return f"the selection has {num_points} models, the law three parameters: too few; take {more}"
 
 
 def _stochastic(
@@ -293,51 +354,19 @@ def _on_selection(
     us, error = upstream[rows], 1 - downstream[rows]
     fit, selected, anchor_points = fit_to_selection(us, error, how, objective)
     groups = None if groups is None else np.asarray(groups)[rows]
-    draws, kind = _draw(how, us, error, fit, groups=groups, **options)
+
+    def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        points_us, points_error, weights = how.law_points(us, error, counts)
+        return 1 - points_us, points_error, weights
+
+    options |= {"selection": how.selection, "groups": groups}
+    draws, kind = draw_selection(fit, 1 - us, error, points, **options)
     best = us[selected[np.argmin(error[selected])]]
     right = int(np.count_nonzero(us > best)) - int(np.count_nonzero(us[selected] > best))
     return TransferFit(
         upstream, downstream, rows[selected], how.selection, fit, draws, right, bayes, kind,
         anchors=how.anchors, anchor_points=anchor_points,
     )  # fmt: skip
-
-
-def _draw(
-    how: TransferSelection,
-    us: np.ndarray,
-    error: np.ndarray,
-    fit: Fit,
-    *,
-    intervals: str | None,
-    groups: ArrayLike | None,
-    num_draws: int,
-    rng: np.random.Generator,
-) -> tuple[BootstrapFit, str]:
-    """Draws that take the selection anew, anchors included, and their kind."""
-
-    def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        points_us, points_error, weights = how.law_points(us, error, counts)
-        return 1 - points_us, points_error, weights
-
-    world = find_world(intervals, how.selection, groups, fit, 1 - us, error, rng)
-    if world is not None:
-        return solve_worlds(fit, world, 1 - us, error, points, num_draws, rng), "simulated_world"
-    x, y, weights = points(error, case_weights(us.size, num_draws, rng, groups))
-    ever = np.flatnonzero(weights.any(axis=0))
-    x, y, weights = x[ever], y[..., ever], weights[:, ever]
-    return solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng), "case_bootstrap"
-
-
-def check_models(upstream: np.ndarray, downstream: np.ndarray, groups: ArrayLike | None = None) -> None:
-    """Raises a ValueError where shapes differ or an upstream accuracy is 1."""
-    if upstream.ndim != 1 or upstream.shape != downstream.shape:
-        raise ValueError(
-            f"accuracies must be one-dimensional and equally long, got {upstream.shape} and {downstream.shape}"
-        )
-    if np.any(upstream == 1):
-        raise ValueError(f"upstream_accuracy must be below 1; row {np.flatnonzero(upstream == 1)[0]} is 1")
-    if groups is not None and np.shape(groups) != upstream.shape:
-        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
 
 
 def _check_bayes_error(bayes: float, upstream: np.ndarray) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..hulls import convex_hull
-from ..inputs import check_fractions, column_of, finished_rows
+from ..inputs import check_accuracies, check_fractions, column_of, finished_rows
 from ..selection import select
 from .selection import check_anchors
 
@@ -63,13 +63,7 @@ def hull_distance(
     >>> hull_distance([0.1, 0.3, 0.5, 0.6], [0.2, 0.3, 0.6, 0.5], anchors="flat_right").round(6)
     array([0. , 0.1, 0. , 0.1])
     """
-    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
-    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    if upstream.ndim != 1 or upstream.shape != downstream.shape or upstream.size == 0:
-        raise ValueError(
-            f"accuracies must be one-dimensional, equally long and not empty, got {upstream.shape} and"
-            f" {downstream.shape}"
-        )
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy, below_one=False)
     return np.maximum(np.interp(upstream, *hull_line(upstream, downstream, anchors, chance)) - downstream, 0.0)
 
 

@@ -71,9 +71,13 @@ def mix_classifiers(points: ArrayLike, upstream_accuracy: float, downstream_accu
     ([0, 2], [0.75, 0.25], 0.55)
     """
     points = _check_classifiers(points)
-    at = float(check_fractions("upstream_accuracy", upstream_accuracy))
+    if np.ndim(upstream_accuracy) > 0:
+        raise ValueError(f"upstream_accuracy must be one number, got shape {np.shape(upstream_accuracy)}")
     least, largest = points[:, 0].min(), points[:, 0].max()
-    if not least <= at <= largest:
+    at = float(check_fractions("upstream_accuracy", upstream_accuracy))
+    if least - _ROUNDING <= at <= largest + _ROUNDING:
+        at = float(np.clip(at, least, largest))
+    else:
         raise ValueError(f"upstream_accuracy must lie between the classifiers', [{least:g}, {largest:g}], got {at:g}")
     weights = _side_weights(points, at, "upper")
     if downstream_accuracy is not None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bootstrap import solve_draws
-from ..errors import FitError, FitWarning
-from ..fit import Fit
-from ..inputs import check_fractions
-from .fit import check_models, fit_to_selection
+from ..attempt import attempt, table_lines
+from ..bootstrap import solve_rows
+from ..errors import FitError
+from ..inputs import check_accuracies
+from .fit import fit_to_selection
 from .selection import TransferSelection, check_anchors
 from .windows import FITS, HeldOut, Window, check_fits, check_windows, find_held_out, selection_of
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SampleSizes", "compare_sample_sizes"]
 
+_ERRORS = ("fitting", "hull", "best", "all")
 _SIZES = range(100, 1001, 100)
+_NOTES = ["warnings", "reason"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -34,14 +36,16 @@ class SampleSizes:
     Attributes:
         table: mean and standard deviation over the trials; see `compare_sample_sizes`.
         trials: a row for each trial: fit, num_models, trial, error, mse, mae; one without a fit is not there.
+        num_pool: models that the samples are drawn from.
     """
 
     table: pd.DataFrame
     trials: pd.DataFrame
+    num_pool: int
 
     def summary(self) -> str:
         """The table."""
-        return self.table.to_string(index=False)
+        return table_lines(self.table, "fit", "num_models")
 
     def __repr__(self) -> str:
         return self.summary()
@@ -78,12 +82,16 @@ def compare_sample_sizes(
     Returns:
         In its `table`, a row for each fit, size and error: `fit, num_models`, `error` ("fitting": to the points fitted;
         "hull", "best", "all": to what is held out, see `HeldOut`), `mse, mse_std, mae, mae_std`: mean squared and mean
-        absolute difference in accuracy, as mean and standard deviation over the trials; `num_trials`, and of them
-        `num_failed` without a fit.
+        absolute difference in accuracy, as mean and standard deviation over the trials that have a fit, nan where none
+        has; `num_trials`, and of them `num_failed` without a fit; `warnings` of the fit to all models, kinds,
+        comma-separated; `reason`: why there is no mean, empty where there is one.
+
+        The standard deviation is that of samples of one pool, which share the more models the larger they are: beyond
+        half the pool it is much less than that of new models, and at all of them it is 0.
 
     Raises:
         ValueError: bad input; a size above the number of models up to the window's end.
-        FitError: all models together have no fit, or a size in no trial.
+        FitError: all models together have no fit of any kind.
 
     Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 5 and 22 to 27; their axis says neither squared nor absolute.
 
@@ -92,15 +100,12 @@ def compare_sample_sizes(
     >>> found.table.query("error == 'all'").mae.round(9).tolist()
     [0.0, 0.0]
     """
-    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
-    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    check_models(upstream, downstream)
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     fits = check_fits(fits, [name for name in FITS if name != "stochastic"])
     check_windows(fit_window, [held_out])
     target = find_held_out(upstream, downstream, held_out)
     candidates = upstream <= fit_window[1]
     us, error = upstream[candidates], 1 - downstream[candidates]
-    sizes = _check_sizes(sizes, num_trials, us.size)
     rng = np.random.default_rng(0 if rng is None else rng)
     sizes = _check_sizes(sizes, num_trials, us.size)
     counts = np.concatenate([_draw(us.size, size, num_trials, rng) for size in sizes])
@@ -110,20 +115,27 @@ def compare_sample_sizes(
         how = TransferSelection(**selection_of(name), tolerance=tolerance, start=fit_window[0])
         if how.selection == "convex_hull":
             how = replace(how, anchors=ends[0], chance=ends[1])
-        errors = _errors_of_trials(how, us, error, counts, target, objective, rng)
+        errors, kinds, reason = attempt(partial(_errors_of_trials, how, us, error, counts, target, objective))
+        failed = np.full((2, len(counts)), np.nan)
         rows += [
-            {"fit": name, "num_models": size, "trial": trial, "error": of, "mse": mse[row], "mae": mae[row]}
-            for of, (mse, mae) in errors.items()
+            {"fit": name, "num_models": size, "trial": trial, "error": of, "mse": mse[row], "mae": mae[row],
+             "warnings": kinds, "reason": reason}
+            for of, (mse, mae) in (errors or dict.fromkeys(_ERRORS, failed)).items()
             for row, (size, trial) in enumerate(product(sizes, range(num_trials)))
-        ]
-    return _summarise(rows, num_trials)
+        ]  # fmt: skip
+    reasons = {row["fit"]: row["reason"] for row in rows}
+    if all(reasons.values()):
+        raise FitError("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
+    return _summarise(rows, num_trials, us.size)
 
 
 def _check_sizes(sizes: Sequence[int] | None, num_trials: int, num_models: int) -> list[int]:
-    if num_trials < 2:
-        raise ValueError(f"num_trials must be at least 2, for a standard deviation, got {num_trials}")
+    if not isinstance(num_trials, int | np.integer) or num_trials < 2:
+        raise ValueError(f"num_trials must be a whole number, at least 2 for a standard deviation, got {num_trials!r}")
     if sizes is None:
         return [*(size for size in _SIZES if size < num_models), num_models]
+    if np.ndim(sizes) != 1 or len(sizes) == 0 or not all(isinstance(size, int | np.integer) for size in sizes):
+        raise ValueError(f"sizes must be a list of whole numbers, one or more, got {sizes!r}")
     for size in sizes:
         if not 3 <= size <= num_models:
             raise ValueError(f"sizes must lie between 3 and the {num_models} models up to the window's end, got {size}")
@@ -138,15 +150,15 @@ def _draw(num_models: int, size: int, num_trials: int, rng: np.random.Generator)
 
 
 def _errors_of_trials(
-    how: TransferSelection, us: np.ndarray, error: np.ndarray, counts: np.ndarray, target: HeldOut, objective: str,
-    rng: np.random.Generator,
+    how: TransferSelection, us: np.ndarray, error: np.ndarray, counts: np.ndarray, target: HeldOut, objective: str
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:  # fmt: skip
     """Mean squared and mean absolute error of each trial, shape (num_trials,); nan where it has no fit."""
-    with warnings.catch_warnings(action="ignore", category=FitWarning):
-        fit = fit_to_selection(us, error, how, objective)[0]
-        points_us, points_error, weights = how.law_points(us, error, counts)
-        points_error = np.broadcast_to(points_error, weights.shape)
-        theta = _solve_trials(fit, 1 - points_us, points_error, weights, rng)
+    fit = fit_to_selection(us, error, how, objective)[0]
+    points_us, points_error, weights = how.law_points(us, error, counts)
+    points_error = np.broadcast_to(points_error, weights.shape)
+    theta = np.full((len(counts), len(fit.theta)), np.nan)
+    solved, rows = solve_rows(fit, (1 - points_us) / fit.x_unit, points_error / fit.y_unit, weights)
+    theta[rows] = solved
 
     def differences(us: np.ndarray, error: np.ndarray) -> np.ndarray:
         return np.clip(fit.law.value(theta, (1 - us) / fit.x_unit) * fit.y_unit, 0, 1) - error
@@ -162,31 +174,14 @@ def _means(difference: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.
     return (difference**2 * weights).sum(axis=1) / total, (np.abs(difference) * weights).sum(axis=1) / total
 
 
-def _solve_trials(fit: Fit, x: np.ndarray, y: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Parameters of each trial in scaled units, nan where it has no fit: in one batch, halved to find those."""
-    try:
-        draws = solve_draws(fit, x / fit.x_unit, y / fit.y_unit, weights, rng)
-        if draws.num_failed == 0:
-            return draws.theta
-    except FitError:
-        pass
-    if len(weights) == 1:
-        return np.full((1, len(fit.theta)), np.nan)
-    middle = len(weights) // 2
-    halves = (slice(None, middle), slice(middle, None))
-    return np.concatenate([_solve_trials(fit, x, y[half], weights[half], rng) for half in halves])
-
-
-def _summarise(rows: list[dict[str, Any]], num_trials: int) -> SampleSizes:
+def _summarise(rows: list[dict[str, Any]], num_trials: int, num_pool: int) -> SampleSizes:
     import pandas as pd  # here, because it is most of the time of the import
 
-    trials = pd.DataFrame(rows).dropna(ignore_index=True)
-    groups = trials.groupby(["fit", "num_models", "error"], sort=False)
+    trials = pd.DataFrame(rows)
+    groups = trials.groupby(["fit", "num_models", "error", *_NOTES], sort=False)
     parts = {"mse": ("mse", "mean"), "mse_std": ("mse", "std"), "mae": ("mae", "mean"), "mae_std": ("mae", "std")}
-    table = groups.agg(**parts, num_done=("mse", "size")).reset_index()
-    wanted = {(row["fit"], row["num_models"]) for row in rows}
-    missing = sorted(wanted - set(zip(table["fit"], table["num_models"], strict=True)))
-    if missing:
-        raise FitError(f"no trial of {missing[0][0]!r} with {missing[0][1]} models has a fit: take larger sizes")
-    table["num_trials"], table["num_failed"] = num_trials, num_trials - table.pop("num_done")
-    return SampleSizes(table, trials)
+    table = groups.agg(**parts, num_trials=("mse", "size"), num_failed=("mse", "count")).reset_index()
+    table["num_failed"] = num_trials - table["num_failed"]
+    table.loc[table["mse"].isna() & (table["reason"] == ""), "reason"] = "no trial has a fit: take larger sizes"
+    table = table[[*(column for column in table if column not in _NOTES), *_NOTES]]
+    return SampleSizes(table, trials.dropna(ignore_index=True).drop(columns=_NOTES), num_pool)

@@ -91,7 +91,7 @@ def check_anchors(
     Raises:
         ValueError: an unknown anchor, chance accuracies without their anchor or the reverse, or outside the window.
     """
-    names = (anchors,) if isinstance(anchors, str) else tuple(anchors)
+    names = tuple(anchors) if isinstance(anchors, Sequence) and not isinstance(anchors, str) else (anchors,)
     names = () if names == ("none",) else names
     if not set(names) <= set(ANCHORS) or len(set(names)) < len(names):
         raise ValueError(f"anchors must be 'none', or one or both of {ANCHORS}, got {anchors!r}")
@@ -111,6 +111,9 @@ def check_window(window: tuple[float, float], name: str = "window") -> None:
     """Raises a ValueError where it is not (from, to) of upstream accuracies."""
     if np.shape(window) != (2,):
         raise ValueError(f"{name} must be (from, to), got {window!r}")
+    if not 0 <= window[0] < window[1] <= 1:
+        percent = " (is this percent? divide by 100)" if max(window) > 1 else ""
+        raise ValueError(f"{name} must be (from, to) with 0 <= from < to <= 1, got {tuple(window)}{percent}")
 
 
 def _append(values: np.ndarray, last: float) -> np.ndarray:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning
-from ..inputs import check_fractions
+from ..attempt import attempt, table_lines
+from ..errors import FitError
+from ..inputs import check_accuracies
 from ..selection import select
-from .fit import TransferFit, check_models, fit_transfer
+from .fit import TransferFit, fit_transfer
+from .scores import score
 from .selection import HULL_POINTS, check_window
 
 if TYPE_CHECKING:
@@ -31,7 +33,14 @@ __all__ = [
     "selection_of",
 ]
 
-FITS = ("vertices", "sampled", "near", "pareto", "all", "stochastic")  # the first three are of the convex hull
+FITS: tuple[str, ...] = (
+    "vertices",
+    "sampled",
+    "near",
+    "pareto",
+    "all",
+    "stochastic",
+)  # the first three are of the convex hull
 _DEFAULT_FITS = ("vertices", "sampled", "near", "all", "stochastic")
 _NUM_SAMPLES = 100  # of a held-out hull
 
@@ -83,7 +92,7 @@ class WindowComparison:
 
     def summary(self) -> str:
         """The table."""
-        return f"fitted to upstream accuracies {self.fit_window}\n{self.table.to_string(index=False)}"
+        return f"fitted to upstream accuracies {self.fit_window}\n{table_lines(self.table, 'fit')}"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -119,8 +128,8 @@ def compare_windows(
           "stochastic" to the models near the edge);
         - `hull_mse, hull_mae`, `best_mse, best_mae`, `all_mse, all_mae`: the same to what is held out: the hull there,
           the best models there, all models there (`HeldOut`). The paper says only "difference" and not to which;
-        - `hull_share, best_share`: share of those points in the interval of the law;
-        - `warnings`: kinds; `failure`: why there is no fit, empty where there is one.
+        - `hull_covered, best_covered`: share of those points in the interval of the law;
+        - `warnings`: kinds, comma-separated; `reason`: why there is no fit, empty where there is one.
 
     Raises:
         ValueError: bad input, or held-out windows that overlap the fitted one.
@@ -135,27 +144,31 @@ def compare_windows(
     """
     import pandas as pd  # here, because it is most of the time of the import
 
-    upstream = check_fractions("upstream_accuracy", upstream_accuracy)
-    downstream = check_fractions("downstream_accuracy", downstream_accuracy)
-    check_models(upstream, downstream)
+    upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     fits = check_fits(fits)
+    if "window" in options:
+        raise ValueError("the window of compare_windows is fit_window=, got window=")
     check_windows(fit_window, held_out)
     rng = np.random.default_rng(0 if rng is None else rng)
     targets = tuple(find_held_out(upstream, downstream, window) for window in held_out)
-    found, failures = {}, {}
+    # A stream of its own each: a fit's intervals do not depend on the fits beside it.
+    streams = dict(zip(FITS, rng.spawn(len(FITS)), strict=True))
+    found, notes = {}, {}
     for name in fits:
-        try:
-            found[name] = _fit(upstream, downstream, name, window=fit_window, rng=rng, **options)
-        except FitError as error:
-            failures[name] = str(error)
+        options["rng"] = streams[name]
+        fit, kinds, reason = attempt(partial(_fit, upstream, downstream, name, window=fit_window, **options))
+        notes[name] = {"warnings": kinds, "reason": reason}
+        found |= {} if fit is None else {name: fit}
     if not found:
-        raise FitError("; ".join(f"{name}: {failure}" for name, failure in failures.items()))
-    rows = [
-        _row(name, found[name], target, level) if name in found else _failed_row(name, target, failures[name])
-        for target in targets
-        for name in fits
-    ]
-    return WindowComparison(pd.DataFrame(rows), found, targets, fit_window, upstream, downstream, level)
+        raise FitError("; ".join(f"{name}: {note['reason']}" for name, note in notes.items()))
+    rows = []
+    for target in targets:
+        for name in fits:
+            scores = _scores(found[name], target, level) if name in found else {"num_points": 0}
+            rows.append({"fit": name, "held_out": target.window, **scores, **notes[name]})
+    table = pd.DataFrame(rows)
+    table = table[[*(column for column in table if column not in notes[fits[0]]), *notes[fits[0]]]]
+    return WindowComparison(table, found, targets, fit_window, upstream, downstream, level)
 
 
 def find_held_out(upstream: np.ndarray, downstream: np.ndarray, window: Window) -> HeldOut:
@@ -208,31 +221,20 @@ def _fit(upstream: np.ndarray, downstream: np.ndarray, name: str, **options: Any
     if name == "all" and options.get("intervals") == "simulated_world":  # it has no frontier to simulate
         unused.add("intervals")
     options = {key: value for key, value in options.items() if key not in unused}
-    with warnings.catch_warnings(action="ignore", category=FitWarning):
-        return fit_transfer(upstream, downstream, **choice, **options)
+    return fit_transfer(upstream, downstream, **choice, **options)
 
 
-def _row(name: str, trans: TransferFit, target: HeldOut, level: float) -> dict[str, Any]:
-    us, ds = _fitted_points(trans)
-    row = {"fit": name, "held_out": target.window, **trans.params, "num_points": us.size}
-    row |= _errors("fitting", trans.predict(us) - ds)
-    for of, (us, ds) in target.items():
-        row |= _errors(of, trans.predict(us) - ds)
-        if of != "all":
-            band = trans.predict(us, level)
-            row[f"{of}_share"] = float(np.mean((band.low <= ds) & (ds <= band.high)))
-    return row | {"warnings": tuple(warning.kind for warning in trans.warnings), "failure": ""}
-
-
-def _failed_row(name: str, target: HeldOut, failure: str) -> dict[str, Any]:
-    return {"fit": name, "held_out": target.window, "num_points": 0, "warnings": (), "failure": failure}
+def _scores(trans: TransferFit, target: HeldOut, level: float) -> dict[str, Any]:
+    fitted = _fitted_points(trans)
+    row = {**trans.params, "num_points": fitted[0].size}
+    for of, (us, ds) in (("fitting", fitted), *target.items()):
+        names = ("mse", "mae", "covered") if of in ("hull", "best") else ("mse", "mae")
+        found = score(trans.predict(us, level), ds)
+        row |= {f"{of}_{name}": found[name] for name in names}
+    return row
 
 
 def _fitted_points(trans: TransferFit) -> tuple[np.ndarray, np.ndarray]:
     if trans.stochastic is not None:
         return trans.upstream[trans.selected], trans.downstream[trans.selected]
     return 1 - trans.fit.x, 1 - trans.fit.y
-
-
-def _errors(of: str, difference: np.ndarray) -> dict[str, float]:
-    return {f"{of}_mse": float(np.mean(difference**2)), f"{of}_mae": float(np.mean(np.abs(difference)))}

@@ -13,17 +13,21 @@ from scaling import (
     convex_hull,
     fit_frontier,
     fit_law,
+    fit_transfer,
     pareto_frontier,
     profile_interval,
     read_records,
     write_records,
 )  # fmt: skip
+from scaling.transfer import compare_sample_sizes
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(1e18, 1e21, 20)
 Y = (0.5 * (X / 1e18) ** -0.25 + 0.1) * np.exp(0.02 * RNG.standard_normal(20))
 RUNS_X = 10 ** RNG.uniform(18, 22, 200)
 RUNS_Y = (0.5 * (RUNS_X / 1e18) ** -0.25 + 0.1) * np.exp(RNG.exponential(0.1, 200))
+MODELS_US = RNG.uniform(0.05, 0.6, 2000)
+MODELS = MODELS_US, 1 - np.minimum((0.8 * (1 - MODELS_US) ** 3.2 + 0.12) * np.exp(RNG.exponential(0.1, 2000)), 0.99)
 CURVE_X = np.geomspace(1e6, 1e9, 60)
 CURVE_Y = 0.8 * (CURVE_X / 1e6 + 2) ** -0.4 * (1 + (CURVE_X / 3e7) ** 2) ** -0.1 + 0.15
 CURVE_Y = CURVE_Y * np.exp(0.003 * RNG.standard_normal(60))
@@ -138,3 +142,16 @@ def test_a_million_records_are_read(benchmark, many_records, tmp_path, selection
 
 def test_import(benchmark):
     benchmark(subprocess.run, [sys.executable, "-c", "import scaling"], check=True)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_sizes_of_figure_5_of_abnar2021(benchmark):
+    """11 sizes, 10 trials, two fits: 220 fits in one batch each, of 2,000 models."""
+    benchmark(compare_sample_sizes, *MODELS)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+@pytest.mark.parametrize("hull_points", ["vertices", "near"])
+def test_law_of_transfer_on_the_hull_of_2000_models(benchmark, hull_points):
+    """With 1000 simulated worlds, each with a hull of its own."""
+    benchmark(fit_transfer, *MODELS, hull_points=hull_points)

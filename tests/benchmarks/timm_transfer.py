@@ -39,7 +39,7 @@ FAMILIES = {
 # By the tag of the weights: trained on ImageNet-1k alone (a teacher may have seen more).
 ONLY_IN1K = r"\.(?!.*(?:_ft_|jft|in12k|in2\dk|swag))(?:.*_)?in1k(?:_\d+)?$"
 WHOLE: dict[str, dict[str, Any]] = {
-    "hull vertices": {}, "near the hull": {"hull_points": "near"}, "edge of all": {"selection": "stochastic"},
+    "vertices": {}, "near": {"hull_points": "near"}, "stochastic": {"selection": "stochastic"},
 }  # fmt: skip
 ERRORS = (0.25, 0.2, 0.18)
 FLOPS_PER_GMAC = 2e9
@@ -135,7 +135,7 @@ def format_table(table: pd.DataFrame) -> str:
     columns = ["task", "law", "points", "predicts", "saturation"]
     for against in ("all", "frontier"):
         columns += [f"{name}_{against}" for name in ("num", "mae", "rmse", "bias", "covered")]
-    shown["note"] = shown["note"].str.partition(":")[0]
+    shown["note"] = shown["warnings"].where(shown["reason"] == "", "no fit: " + shown["reason"].str.partition(":")[0])
     return shown[[*columns, "note"]].to_string(index=False, float_format="%.4f", na_rep="-")
 
 

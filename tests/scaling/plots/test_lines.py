@@ -71,11 +71,13 @@ def test_scalings_stand_in_the_order_of_their_r2_and_say_which_are_curved():
 
 def test_best_models_draws_what_was_fitted_held_out_and_predicted():
     x, y = models(200)
-    rules = [Rule("transfer", "edge of all"), Rule("logit", "all"), Rule("log", "frontier")]
+    rules = [Rule("transfer", "stochastic"), Rule("logit", "all"), Rule("log", "pareto")]
     best = predict_best_models(x, y, rules=rules, num_draws=20)
     ax = sc.plots.plot_best_models(best, rules=[*rules, Rule("probit", "all")], task="pets")
     labels = ax.get_legend_handles_labels()[1]
-    assert {"models fitted", "models held out", "logit, all (mean model)", "probit, all: no fit"} <= set(labels)
+    assert {"models fitted", "models held out", "logit, all (mean model)", "probit, all: not fitted"} <= set(labels)
+    alone = predict_best_models(x, y, rules=[Rule("log", "all")])
+    assert "log, all (mean model)" in sc.plots.plot_best_models(alone).get_legend_handles_labels()[1]
     held = next(line for line in ax.lines if line.get_label() == "models held out")
     assert sorted(held.get_xdata()) == sorted(x[best.is_held_out])
     assert "models fitted lie further left" in ax.get_title(loc="left")

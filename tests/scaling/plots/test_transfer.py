@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 
 import scaling as sc
@@ -9,7 +11,7 @@ def test_transfer_figure_shows_hull_law_saturation_and_chance():
     upstream = np.linspace(0.1, 0.6, 20)
     trans = sc.fit_transfer(upstream, 1 - (0.7 * (1 - upstream) ** 2.5 + 0.1), num_draws=50)
     ax = sc.plots.plot_transfer(trans, task="pets 10-shot", chance=1 / 37)
-    assert {"hull", "law on the hull: k e^alpha + e_IR", "95% band", "chance"} <= set(labels(ax))
+    assert {"hull", "law on the hull: k e^alpha + e_IR", "chance"} <= set(labels(ax))
     assert ax.get_ylabel() == "pets 10-shot accuracy"
     assert any("saturation 0.90" in text.get_text() for text in ax.texts)
 
@@ -23,3 +25,21 @@ def test_a_stochastic_transfer_law_and_the_hull_beside_it():
     shown = labels(ax)
     assert {"edge of all runs: k e^alpha + e_IR", "law on the frontier: k e^alpha + e_IR"} <= set(shown)
     assert sum("saturation" in text.get_text() for text in ax.texts) == 2
+
+
+def test_many_models_near_the_edge_are_not_hidden_by_their_rings_and_no_refuted_saturation_is_drawn():
+    rng = np.random.default_rng(0)
+    upstream = rng.uniform(0.4, 0.9, 400)
+    downstream = 0.2 + 0.6 * upstream**8 + 0.03 * rng.standard_normal(400)
+    with warnings.catch_warnings(action="ignore", category=sc.FitWarning):
+        trans = sc.fit_transfer(upstream, downstream, selection="stochastic", num_draws=50)
+    ax = sc.plots.plot_transfer(trans)
+    rings = next(line for line in ax.lines if line.get_label() == "near the frontier")
+    assert len(rings.get_xdata()) > 40
+    assert rings.get_alpha() < 0.5
+    assert not any("saturation" in text.get_text() for text in ax.texts)
+    assert "the models contradict this law (poor_fit)" in ax.get_legend_handles_labels()[1]
+    law = np.concatenate([line.get_ydata() for line in ax.lines if line.get_lw() == 2])
+    assert np.nanmin(law) > 0
+    left, right = ax.get_xlim()
+    assert (0.3 < left < upstream.min(), right) == (True, 1)

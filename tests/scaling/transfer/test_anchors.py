@@ -116,6 +116,7 @@ def test_a_flat_end_saturates_near_the_best_model():
     ("change", "message"),
     [
         ({"anchors": "left"}, r"anchors must be 'none', or one or both of \('chance', 'flat_right'\), got 'left'"),
+        ({"anchors": None}, "anchors must be 'none', or one or both"),
         ({"anchors": ("none", "chance"), "chance": CHANCE}, "anchors must be 'none', or one or both"),
         ({"anchors": ("chance", "chance"), "chance": CHANCE}, "anchors must be 'none', or one or both"),
         ({"anchors": "chance"}, r"chance=\(upstream, downstream\) goes with anchors='chance', got None"),
@@ -133,5 +134,5 @@ def test_bad_ends(change, message):
 
 
 def test_a_start_that_leaves_too_little():
-    with pytest.raises(FitError, match="the selection has 2 models"):
+    with pytest.raises(FitError, match="the selection has 2 models, the law three parameters: too few"):
         fit_transfer(US, DS, window=(0.25, 1.0), num_draws=20)

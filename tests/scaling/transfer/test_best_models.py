@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from scaling import FitError
-from scaling.transfer import RULES, BestModels, Rule, compare_best_models, predict_best_models
+from scaling.transfer import RULES, Rule, compare_best_models, predict_best_models
 
-EDGE, FRONTIER, VERTICES = (Rule("transfer", points) for points in ("edge of all", "frontier", "hull vertices"))
+EDGE, FRONTIER, VERTICES = (Rule("transfer", points) for points in ("stochastic", "pareto", "vertices"))
 LINE = Rule("logit", "all")
 
 
@@ -23,7 +23,7 @@ def best():
 
 def test_every_rule_has_a_row_and_predicts(best):
     table = best.table()
-    assert len(table) == len(RULES) == len(best.notes)
+    assert len(table) == len(RULES) == len(best.reasons)
     assert set(best.fits) == set(RULES)
     assert set(table.predicts) == {"best", "mean"}
     assert table.saturation.notna().sum() == sum(rule.law == "transfer" for rule in RULES)
@@ -45,8 +45,8 @@ def test_scores_by_hand(best):
 def test_the_true_law_of_the_best_models_foresees_those_on_the_frontier(best):
     """The edge is known to about 1 % of the error here, the mean model lies .1 of the error below it."""
     table = best.table().set_index(["law", "points"])
-    assert table.mae_frontier["transfer", "edge of all"] < 0.01
-    assert table.mae_frontier["transfer", "hull vertices"] < 0.01
+    assert table.mae_frontier["transfer", "stochastic"] < 0.01
+    assert table.mae_frontier["transfer", "vertices"] < 0.01
     assert table.bias_frontier["logit", "all"] < -0.01
 
 
@@ -61,7 +61,12 @@ def test_the_models_of_highest_upstream_accuracy_are_held_out_and_nothing_of_the
     for rule in (FRONTIER, LINE):
         assert base.predict(rule, [0.65]).median == changed.predict(rule, [0.65]).median
     assert changed.table().num_frontier.tolist() == [0, 0]
-    assert changed.table().columns.str.endswith("_all").any()
+    assert "mae_frontier" not in changed.table()
+
+
+def test_a_rules_interval_does_not_depend_on_the_rules_beside_it():
+    alone, beside = (predict_best_models(*models(), rules=r, num_draws=20) for r in ([EDGE], [FRONTIER, EDGE]))
+    assert alone.table().saturation_low[0] == beside.table().saturation_low[1]
 
 
 def test_models_that_tie_are_held_out_together():
@@ -76,10 +81,11 @@ def test_a_fit_that_cannot_be_had_is_noted_and_the_warnings_are_too():
     upstream = np.linspace(0.1, 0.8, 60)
     best = predict_best_models(upstream, upstream**4, rules=[VERTICES, FRONTIER, LINE], num_draws=20)
     table = best.table()
-    assert table.note[0].startswith("no fit: the selection has 2 models, the law three parameters")
-    assert "at_bound" in table.note[1]
+    assert table.reason[0].startswith("the hull is one chord between two models")
+    assert table.reason[1] == ""
+    assert "at_bound" in table.warnings[1].split(", ")
     assert table.mae_all.isna().tolist() == [True, False, False]
-    with pytest.raises(FitError, match="'transfer, hull vertices' has no fit: no fit: the selection has 2 models"):
+    with pytest.raises(FitError, match="'transfer, vertices' has no fit: the hull is one chord"):
         best.predict(VERTICES, [0.5])
     assert "3 of 60 models held out" in repr(best)
 
@@ -97,6 +103,7 @@ def test_tasks_in_one_table():
     [
         ({"share": 0}, "share must leave models to fit and to predict, of 120, got 0"),
         ({"share": 1.0}, "share must leave"),
+        ({"share": "a"}, "share must leave .* got 'a'"),
         ({"names": ["a"]}, "names must have one label a model, 120, got 1"),
         ({"upstream": np.ones(120)}, "upstream_accuracy must be below 1; row 0 is 1"),
         ({"upstream": np.full(120, 0.5)}, "holds out every model"),
@@ -110,7 +117,18 @@ def test_bad_arguments(change, message):
         predict_best_models(upstream, downstream, rules=[LINE], **change)
 
 
+def test_a_share_is_not_rounded_up_by_rounding():
+    upstream, downstream = models(100)
+    assert predict_best_models(upstream, downstream, share=0.07, rules=[LINE]).is_held_out.sum() == 7
+
+
+def test_no_rules_and_no_tasks():
+    with pytest.raises(ValueError, match=r"rules must be of Rule\(law, points\), got 'logit'"):
+        predict_best_models(*models(), rules=["logit"])
+    with pytest.raises(ValueError, match="one or more pairs"):
+        compare_best_models({})
+
+
 def test_a_rule_is_one_of_the_table():
-    with pytest.raises(ValueError, match=r"a rule is a law and its points, of .*, got 'logit' on 'hull vertices'"):
-        Rule("logit", "hull vertices")
-    assert isinstance(predict_best_models(*models(), rules=[LINE]), BestModels)
+    with pytest.raises(ValueError, match=r"a rule is a law and its points, of .*, got 'logit' on 'vertices'"):
+        Rule("logit", "vertices")

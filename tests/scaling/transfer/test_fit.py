@@ -125,7 +125,7 @@ def test_bad_arguments(change, message):
 
 
 def test_a_hull_of_two_models_says_what_to_do():
-    with pytest.raises(FitError, match="the selection has 2 models, the law three parameters"):
+    with pytest.raises(FitError, match="the hull is one chord between two models: no curvature to fit"):
         fit_transfer([0.1, 0.2, 0.3, 0.4], [0.1, 0.15, 0.2, 0.4], num_draws=20)
 
 
@@ -159,3 +159,73 @@ def test_the_hull_is_above_the_mean_model():
     hull = fit_transfer(upstream, downstream, num_draws=20).predict(0.5)
     mean = fit_transfer(upstream, downstream, selection="all", num_draws=20).predict(0.5)
     assert hull > mean + 0.02
+
+
+def chord(n=60):
+    """Accuracies convex in upstream accuracy but for one model at the left: a hull of three of them."""
+    upstream = np.append(np.linspace(0.1, 0.8, n), 0.11)
+    rng = np.random.default_rng(0)
+    return upstream, np.append(0.1 + 0.8 * np.linspace(0.1, 0.8, n) ** 4 - 0.02 * rng.random(n), 0.2)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_a_value_outside_its_interval_is_said_to_be():
+    trans = fit_transfer(*chord(), num_draws=100)
+    low, high = trans.saturation_interval()
+    assert not low <= trans.saturation <= high
+    assert low <= trans.saturation_median <= high
+    lines = trans.summary().splitlines()
+    outside = [line for line in lines if "lies outside: the selection's bias is taken off" in line]
+    missed = [name for name, value in trans.params.items() if np.clip(value, *trans.interval(name)) != value]
+    assert [line.split()[0] for line in outside] == [*(f"{name}:" for name in missed), "saturation"]
+    assert f"around {trans.saturation_median:.4f} (median of the draws)" in outside[-1]
+    inside = fit_transfer(*models(n=300), selection="stochastic", num_draws=100).summary()
+    assert "lies outside" not in inside
+
+
+def test_a_hull_of_three_of_many_models_hides_the_curvature():
+    with pytest.warns(FitWarning) as caught:
+        trans = fit_transfer(*chord(), num_draws=20)
+    assert trans.selected.size == 3
+    hidden = [str(w.message) for w in caught if w.message.kind == "hidden_curvature"]
+    assert hidden == [str(w) for w in trans.warnings if w.kind == "hidden_curvature"]
+    assert "the hull of 61 models is 3 points" in hidden[0]
+    assert {w.filename for w in caught} == {__file__}
+
+
+def test_a_saturation_is_not_read_off_a_law_that_the_models_contradict():
+    """As of ImageNet-R: accuracy stays low up to .7 and then rises steeply."""
+    rng = np.random.default_rng(0)
+    upstream = rng.uniform(0.4, 0.9, 400)
+    downstream = 0.2 + 0.6 * upstream**8 + 0.03 * rng.standard_normal(400)
+    with pytest.warns(FitWarning, match="it is not the form of this task") as caught:
+        trans = fit_transfer(upstream, downstream, selection="stochastic", num_draws=100)
+    text = trans.summary()
+    assert "saturation: not to be read, the models contradict the law (poor_fit)" in text
+    assert f"{trans.saturation:.4f}" not in text
+    above = np.mean(downstream > trans.predict(upstream))
+    assert f"({above:.0%} of all lie above it)" in text
+    assert "use fit_line or compare_scalings" in text
+    assert {w.filename for w in caught} == {__file__}
+
+
+@pytest.mark.parametrize("hull_points", HULL_POINTS)
+def test_one_chord_right_of_a_window_is_said_to_be_one(hull_points):
+    with pytest.raises(FitError, match=r"the hull right of 0\.5 is one chord between two models: no curvature to fit"):
+        fit_transfer(*chord(), window=(0.5, 1.0), hull_points=hull_points, num_draws=20)
+
+
+def test_a_window_right_of_the_best_model_has_no_hull():
+    us = np.linspace(0.1, 0.6, 30)
+    with pytest.raises(FitError, match=r"there is no hull right of 0\.4: the best model is left of it"):
+        fit_transfer(us, 0.5 - np.abs(us - 0.3), window=(0.4, 1.0))
+
+
+def test_worlds_that_are_simulated_in_parts_are_as_many_and_say_the_same(monkeypatch):
+    whole = fit_transfer(*models(n=200), num_draws=200)
+    monkeypatch.setattr("scaling.worlds._SIMULATED", 200 * 90)  # 90, 90 and 20 draws
+    parts = fit_transfer(*models(n=200), num_draws=200)
+    assert len(parts.bootstrap.theta) + parts.bootstrap.num_failed == 200
+    # Other draws: medians of 200 differ by a share of the interval's width that is its error, about a tenth.
+    width = np.diff(whole.saturation_interval(0.5))[0]
+    assert parts.saturation_median == pytest.approx(whole.saturation_median, abs=0.5 * width)

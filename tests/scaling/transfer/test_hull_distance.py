@@ -101,5 +101,5 @@ def test_bad_records(change, message):
 def test_bad_accuracies():
     with pytest.raises(ValueError, match="is this percent"):
         hull_distance([0.1, 0.2], [10, 20])
-    with pytest.raises(ValueError, match="equally long and not empty"):
+    with pytest.raises(ValueError, match="equally long"):
         hull_distance([0.1, 0.2], [0.1])

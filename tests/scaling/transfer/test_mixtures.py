@@ -68,6 +68,7 @@ def test_a_vertex_answers_alone():
         (([(0.2, 0.5), (0.6, 0.7)], 0.7), r"must lie between the classifiers', \[0.2, 0.6\], got 0.7"),
         (([(0.2, 0.5), (0.6, 0.7)], 40), "is this percent"),
         (([(0.2, 50), (0.6, 0.7)], 0.4), r"points\[:, 1\] must lie in \[0, 1\]; row 0 is 50 \(is this percent"),
+        (([(0.2, 0.5), (0.6, 0.7)], [0.3, 0.4]), "upstream_accuracy must be one number"),
         (([0.2, 0.6], 0.4), r"shape \(n, 2\), got \(2,\)"),
         ((np.empty((0, 2)), 0.4), r"shape \(n, 2\), got \(0, 2\)"),
         (([(0.2, 0.5), (0.6, 0.7)], 0.4, 0.7), r"between the hulls at that upstream accuracy, \[0.6, 0.6\], got 0.7"),
@@ -77,6 +78,10 @@ def test_a_vertex_answers_alone():
 def test_what_cannot_be_attained(arguments, message):
     with pytest.raises(ValueError, match=message):
         mix_classifiers(*arguments)
+
+
+def test_rounding_is_no_reason_to_refuse():
+    assert mix_classifiers([(0.1, 0.5), (0.3, 0.5)], 0.1 + 0.2).weights.tolist() == [1.0]
 
 
 def test_summary_names_the_models():

@@ -90,9 +90,9 @@ def test_the_table_has_each_fit_and_window_side_by_side():
     assert {trans.intervals for trans in found.fits.values()} == {"simulated_world", "case_bootstrap", "posterior"}
     assert found.table["fit"].tolist() == list(FITS) * 2
     assert set(found.table["held_out"]) == {(0.45, 0.5), ABOVE}
-    assert found.table["failure"].eq("").all()
+    assert found.table["reason"].eq("").all()
     for target in ("hull", "best"):
-        assert found.table[f"{target}_share"].between(0, 1).all()
+        assert found.table[f"{target}_covered"].between(0, 1).all()
     # Jensen: the mean square is no less than the square of the mean.
     for error in ("fitting", "hull", "best", "all"):
         assert np.all(found.table[f"{error}_mse"] >= found.table[f"{error}_mae"] ** 2 * (1 - 1e-9))
@@ -110,6 +110,13 @@ def test_the_errors_are_those_of_the_fit():
     assert found.table["num_points"][0] == np.sum((upstream > 0.1) & (upstream <= 0.45))
 
 
+def test_a_fits_interval_does_not_depend_on_the_fits_beside_it():
+    models = cloud((0.7, 2.5, 0.1), num_on_hull=0, num_models=100)
+    options = {"fit_window": (0.1, 0.45), "num_draws": 20}
+    alone, beside = (compare_windows(*models, fits=f, **options).fits["near"] for f in (["near"], ["vertices", "near"]))
+    assert alone.interval("e_ir") == beside.interval("e_ir")
+
+
 def test_the_held_out_hull_is_that_of_all_models_and_not_of_the_window():
     """The leftmost model of a window would be on the window's own hull however poor it is."""
     us = np.array([0.1, 0.2, 0.3, 0.4, 0.46, 0.48, 0.5])
@@ -125,11 +132,11 @@ def test_a_fit_that_cannot_be_had_says_why():
     us = np.append(np.linspace(0.1, 0.44, 12), [0.47, 0.49])
     found = compare_windows(us, us**2, fits=["vertices", "all"], num_draws=5)
     table = found.table.set_index("fit")
-    assert "the selection has 2 models" in table.loc["vertices", "failure"]
+    assert table.loc["vertices", "reason"].startswith("the hull is one chord between two models")
     assert np.isnan(table.loc["vertices", "hull_mae"])
-    assert table.loc["all", "failure"] == ""
+    assert table.loc["all", "reason"] == ""
     assert set(found.fits) == {"all"}
-    with pytest.raises(FitError, match="vertices: the selection has 2 models"):
+    with pytest.raises(FitError, match="vertices: the hull is one chord"):
         compare_windows(us, us**2, fits=["vertices"], num_draws=5)
 
 
@@ -141,6 +148,10 @@ def test_a_fit_that_cannot_be_had_says_why():
         ({"held_out": [(0.4, 0.5)]}, "must not overlap the fitted one"),
         ({"held_out": (0.45, 0.5)}, "held_out must be a list of windows"),
         ({"fit_window": 0.45}, r"fit_window must be \(from, to\)"),
+        ({"fit_window": (0, 45)}, r"0 <= from < to <= 1, got \(0, 45\) \(is this percent"),
+        ({"fit_window": (0.4, 0.1)}, "0 <= from < to <= 1"),
+        ({"held_out": [(0.45, np.nan)]}, "each of held_out must be .* 0 <= from < to <= 1"),
+        ({"window": (0.1, 0.4)}, "the window of compare_windows is fit_window="),
     ],
 )
 def test_bad_arguments(change, message):
