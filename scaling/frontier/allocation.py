@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bootstrap import failed_draws
 from ..errors import FitError, FitWarning
 from ..fit import Fit
 from ..groups import number_groups
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from .isoflop import IsoflopBudgets
 
 __all__ = ["AllocationFit", "PowerLine", "Runs", "power_line", "read_runs"]
-
-_MANY_FAILED = 0.05  # share of draws without a line from which on an interval deserves a warning
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,7 @@ def power_line(
     num_failed = len(drawn_weights) - len(draws)
     if len(draws) == 0:
         raise FitError("no bootstrap draw has optima at two values of compute: there is no interval of the exponent")
-    text = f"{num_failed} of {len(drawn_weights)} bootstrap draws had optima at fewer than two values of compute"
-    found = (FitWarning("failed_draws", text),) if num_failed > _MANY_FAILED * len(drawn_weights) else ()
+    found = failed_draws(num_failed, len(drawn_weights), "optima at fewer than two values of compute")
     return PowerLine(pivot, float(line[0, 0]), float(line[0, 1]), draws, degrees_of_freedom), found
 
 

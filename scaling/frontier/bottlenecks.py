@@ -63,7 +63,7 @@ def bottlenecks(
     size: str = "num_params",
     data: str = "train_examples",
     duration: str = "images_seen",
-    error: str = "upstream_error",
+    y: str = "upstream_error",
 ) -> Bottlenecks:
     """The best error of each model size and of each data size, and what holds each cell of the grid back.
 
@@ -76,7 +76,7 @@ def bottlenecks(
         size: column of its size, positive: parameters, or FLOPs an image.
         data: column of the number of training images in its data set, positive.
         duration: column of how long it was trained, positive: images seen, or steps.
-        error: column of its error, a fraction.
+        y: column of its error, a fraction.
 
     Raises:
         ValueError: a column is missing or has bad values, a model has two sizes, or no row is left.
@@ -96,9 +96,9 @@ def bottlenecks(
     2     L  100.0   0.40       0.5      0.000   data
     3     L  900.0   0.20       0.0      0.000   none
     """
-    check_columns(runs, model, size, data, duration, error)
+    check_columns(runs, model, size, data, duration, y)
     is_used = finished_rows(runs)
-    table = _clean(runs[is_used], {"size": size, "data": data, "duration": duration}, error, model)
+    table = _clean(runs[is_used], {"size": size, "data": data, "duration": duration}, y, model)
     cells = _add_cuts(_cells(table), table)
     by_model, by_data = (_best(cells, by) for by in ("model", "data"))
     by_model["is_largest_data"] = by_model["data"] == cells["data"].max()
@@ -106,14 +106,14 @@ def bottlenecks(
     return Bottlenecks(cells, by_model.sort_values("size", ignore_index=True), by_data, int((~is_used).sum()))
 
 
-def _clean(runs: pd.DataFrame, amounts: dict[str, str], error: str, model: str) -> pd.DataFrame:
+def _clean(runs: pd.DataFrame, amounts: dict[str, str], y: str, model: str) -> pd.DataFrame:
     """The columns under names of one's own, checked."""
     import pandas as pd  # here, because it is most of the time of the import
 
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")
     columns = {name: positive_column(runs, column) for name, column in amounts.items()}
-    columns["error"] = check_fractions(f"column {error!r}", column_of(runs, error))
+    columns["error"] = check_fractions(f"column {y!r}", column_of(runs, y))
     table = pd.DataFrame({"model": runs[model].astype(str).to_numpy(), **columns})
     sizes = table.groupby("model")["size"].nunique()
     if sizes.max() > 1:

@@ -17,10 +17,6 @@ from .interpolation import frontier_costs
 
 __all__ = ["Costs", "FamilyRuns", "fit_family", "interpolated_costs", "law_costs"]
 
-_FIRST = (
-    1 + 1e-9
-)  # times the least x of the runs: up to there a draw of a simulated world says only "no more than that"
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FamilyRuns:
@@ -72,9 +68,8 @@ def law_costs(front: FrontierFit, targets: np.ndarray, rng: np.random.Generator)
     """Where the law and its draws reach the targets, inf where never; a draw without a fit says nothing."""
     with np.errstate(divide="ignore"):
         value, draws = np.log(front.solve_for_x(targets)), np.log(front.bootstrap.solve_for_x(targets))
-    is_first = (front.intervals == "simulated_world") & (draws <= np.log(front.x.min() * _FIRST))
     failed = np.full((front.bootstrap.num_failed, targets.size), np.inf)
-    low = np.concatenate([np.where(is_first, -np.inf, draws), -failed])
+    low = np.concatenate([draws, -failed])
     order = rng.permutation(len(low))  # so that failed draws of two families fall on any of the other's
     return Costs(value, value, low[order], np.concatenate([draws, failed])[order])
 

@@ -114,8 +114,8 @@ class FrontierFit:
         """x at which the law falls to y, in the shape of y: an ndarray, or with a `level` the value, low and high.
 
         inf where the law never does, and an end of inf where that share of the draws never does. The interval is what
-        the frontier's draws give, see `fit_frontier`; of "simulated_world" the law's own value may lie outside, and an
-        end at the least x of the runs stands for anything up to it.
+        the frontier's draws give, see `fit_frontier`; of "simulated_world" the law's own value may lie outside, and
+        draws are followed down to a millionth of the least x of the runs, up to a million times the largest.
         """
         value = self.fit.solve_for_x(y)
         if level is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bootstrap import centred, residual_scale_up
 from ..errors import FitError, FitWarning
 from .allocation import AllocationFit, Runs, power_line
 
@@ -18,7 +19,6 @@ __all__ = ["IsoflopBudgets", "fit_isoflop"]
 
 _FLAT = 1e-9  # curvature, relative to the loss, that rounding can make
 _APART = np.log(1.1)
-_LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -203,7 +203,7 @@ def _draws(
     """
     fitted = [p.coefficients(p.runs.y) @ p.design.T for p in parabolas]
     pool = np.concatenate([_scaled_residuals(p, curve) for p, curve in zip(parabolas, fitted, strict=True)])
-    pool = pool - pool.mean() if pool.size else np.zeros(1)
+    pool = centred(pool) if pool.size else np.zeros(1)
     log_n, log_d = (np.full((num_draws, len(parabolas)), np.nan) for _ in range(2))
     for column, (parabola, curve) in enumerate(zip(parabolas, fitted, strict=True)):
         y = curve * (1 + rng.choice(pool, size=(num_draws, curve.size)))
@@ -214,7 +214,8 @@ def _draws(
 
 
 def _scaled_residuals(parabola: _Parabola, curve: np.ndarray) -> np.ndarray:
-    """Relative to the loss and freed of leverage; none of a budget that its parabola goes through."""
+    """Relative to the loss and freed of leverage; none of a budget whose parabola goes through its runs."""
+    if parabola.runs.y.size <= parabola.design.shape[1]:
+        return np.empty(0)
     leverage = np.einsum("ij,ji->i", parabola.design, parabola.inverse)
-    usable = leverage < _LARGEST_LEVERAGE
-    return (parabola.runs.y / curve - 1)[usable] / np.sqrt(1 - leverage[usable])
+    return (parabola.runs.y / curve - 1) * residual_scale_up(leverage)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import FitError
 from ..inputs import check_positive, column_of, positive_column
+from .curves import compute_grid, curve_on_grid
 from .shapes import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["best_shapes", "find_anchor", "next_shape"]
 
 _MULTIPLES = {"width": 16, "depth": 1, "mlp_dim": 16}
-_NUM_COMPUTE = 1500
 _LARGEST_LOG_TAU = 100.0  # e^100: far beyond any shape
 
 
@@ -127,8 +127,8 @@ def best_shapes(
     if not min_decades >= 0:
         raise ValueError(f"min_decades must not be negative, got {min_decades!r}")
     shapes, place = np.unique(shape, axis=0, return_inverse=True)
-    grid = np.linspace(log_c.min(), log_c.max(), _NUM_COMPUTE)
-    curves = np.stack([_curve(log_c, loss, np.flatnonzero(place.ravel() == k), grid) for k in range(len(shapes))])
+    grid, members = compute_grid(log_c), [place.ravel() == k for k in range(len(shapes))]
+    curves = np.stack([curve_on_grid(log_c[member], loss[member], grid) for member in members])
     best = np.argmin(curves, axis=0)
     rows = []
     for number in np.unique(best[np.isfinite(curves.min(axis=0))]):
@@ -140,12 +140,6 @@ def best_shapes(
             "reason": _why_no_anchor(shapes[number], shapes, dimensions, decades, min_decades),
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("compute_low", ignore_index=True)
-
-
-def _curve(log_c: np.ndarray, loss: np.ndarray, rows: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """inf beyond the runs of a shape."""
-    rows = rows[np.argsort(log_c[rows], kind="stable")]
-    return np.interp(grid, log_c[rows], loss[rows], left=np.inf, right=np.inf)
 
 
 def _why_no_anchor(

@@ -16,7 +16,7 @@ def zhai(published):
         runs.assign(num_params=params, error=runs["inet10_err_pct"] / 100),
         model="model",
         data="data_size",
-        error="error",
+        y="error",
     )
 
 

@@ -89,7 +89,7 @@ def test_units_of_compute_and_of_the_dimension_change_no_exponent():
     runs = sweep("depth", noise=0.003)
     scaled = runs.assign(depth=runs["depth"] * 64, compute_flops=runs["compute_flops"] / 8.64e16)
     base, other = (fit_shapes(frame, dimensions=["depth"], num_draws=50) for frame in (runs, scaled))
-    columns = ["s", "low", "high"]
+    columns = ["s", "s_low", "s_high"]
     assert other.exponents.loc[0, columns].tolist() == pytest.approx(base.exponents.loc[0, columns].tolist(), rel=1e-4)
     assert other.optimum("depth", 1e11 / 8.64e16) == pytest.approx(64 * base.optimum("depth", 1e11), rel=1e-4)
 
