@@ -22,7 +22,6 @@ __all__ = [
     "BootstrapFit",
     "bootstrap_fit",
     "case_weights",
-    "centred",
     "failed_draws",
     "residual_scale_up",
     "solve_draws",
@@ -217,7 +216,8 @@ def _residual_draws_of_y(fit: Fit, rows: np.ndarray, num_draws: int, rng: np.ran
     residuals = fit.residuals[rows] * residual_scale_up(np.sum(factor**2, axis=1))
     if fit.objective.is_binomial and fit.residual_std > 0:  # no less than the spread of counts
         residuals = residuals * np.sqrt(fit.error_variance) / fit.residual_std
-    drawn = rng.choice(centred(residuals), size=(num_draws, n))
+    # Draws from n centred residuals have (n - 1) / n of their variance.
+    drawn = rng.choice((residuals - residuals.mean()) * np.sqrt(n / (n - 1)), size=(num_draws, n))
     middle, scale = problem.law.value(fit.theta, problem.x[rows]), problem.residual_scale[rows]
     if fit.objective.is_binomial:
         return np.clip(middle + drawn * np.sqrt(middle * (1 - middle)) * scale, 0.0, 1.0)
@@ -227,11 +227,6 @@ def _residual_draws_of_y(fit: Fit, rows: np.ndarray, num_draws: int, rng: np.ran
 def residual_scale_up(leverage: np.ndarray) -> np.ndarray:
     """1 / sqrt(1 - leverage), by which residuals have the variance of the errors."""
     return 1 / np.sqrt(1 - np.minimum(leverage, _LARGEST_LEVERAGE))
-
-
-def centred(residuals: np.ndarray) -> np.ndarray:
-    """Around 0, and of the variance of the errors: draws from n centred residuals have (n - 1) / n of it."""
-    return (residuals - residuals.mean()) * np.sqrt(residuals.size / max(residuals.size - 1, 1))
 
 
 def failed_draws(num_failed: int, total: int, why: str = "too few distinct points, or no optimum") -> tuple[FitWarning, ...]:

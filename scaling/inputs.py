@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ __all__ = [
     "check_fractions",
     "check_inside",
     "check_positive",
+    "check_same_index",
     "column_of",
     "finished_rows",
     "loss_column",
@@ -53,6 +55,21 @@ def check_inside(name: str, values: np.ndarray) -> np.ndarray:
         value = values.ravel()[bad[0]]
         raise ValueError(f"{name} must lie strictly between 0 and 1; row {bad[0]} is {value:g} ({bad.size} such)")
     return values
+
+
+def check_same_index(**values: Any) -> None:
+    """A ValueError where two Series name their rows differently: they would be matched by place."""
+    pandas = sys.modules.get("pandas")  # where it was never imported there is no Series
+    if pandas is None:
+        return
+    series = {name: value for name, value in values.items() if isinstance(value, pandas.Series)}
+    for name, value in list(series.items())[1:]:
+        first = next(iter(series))
+        if not value.index.equals(series[first].index):
+            raise ValueError(
+                f"{first} and {name} must have the same index in the same order (rows are matched by place):"
+                " take both from one table, or .to_numpy() of each"
+            )
 
 
 def check_columns(frame: pd.DataFrame, *names: str) -> None:
@@ -101,6 +118,7 @@ def check_accuracies(
     Raises:
         ValueError: which accuracy, which row, what is valid.
     """
+    check_same_index(**dict(zip(names, (upstream, downstream), strict=True)))
     first, second = (check_fractions(*pair) for pair in zip(names, (upstream, downstream), strict=True))
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"accuracies must be one-dimensional and equally long, got {first.shape} and {second.shape}")

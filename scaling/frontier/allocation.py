@@ -113,15 +113,16 @@ class PowerLine:
     def interval(self, compute: np.ndarray, level: float) -> np.ndarray:
         """Low and high, shape (2, number of compute)."""
         distance = np.log(compute) - self.pivot
-        return np.exp(self._quantiles(self.draws[:, :1] + self.draws[:, 1:] * distance, level))
+        return np.exp(self.quantiles(self.draws[:, :1] + self.draws[:, 1:] * distance, level))
 
     def exponent_interval(self, level: float) -> tuple[float, float]:
-        low, high = self._quantiles(self.draws[:, 1], level)
+        low, high = self.quantiles(self.draws[:, 1], level)
         return float(low), float(high)
 
-    def _quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
+    def quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
+        """Ends of the central interval of draws along axis 0, open where nothing tells how wide it is."""
         check_level(level)
-        if self.degrees_of_freedom <= 0:  # nothing tells how wide
+        if self.degrees_of_freedom <= 0:
             return np.stack([np.full(draws.shape[1:], end) for end in (-np.inf, np.inf)])
         if np.isfinite(self.degrees_of_freedom):
             level = expanded_level(student_quantile(level, self.degrees_of_freedom))
@@ -150,6 +151,24 @@ class AllocationFit:
     warnings: tuple[FitWarning, ...] = ()
     fit: Fit | None = None
     budgets: IsoflopBudgets | None = None
+
+    def sum_interval(self, level: float) -> tuple[float, float]:
+        """Interval of the sum of both exponents: 1 where compute is a constant times N D."""
+        exponents = self.num_params.draws[:, 1] + self.images_seen.draws[:, 1]
+        low, high = self.num_params.quantiles(exponents, level)
+        return float(low), float(high)
+
+    def beyond_sizes(self, runs: Runs, compute: np.ndarray) -> list[str]:
+        """Where the optimum at so much compute is below or above all sizes of the runs."""
+        found = []
+        smallest, largest = np.exp([runs.log_n.min(), runs.log_n.max()])
+        for at, size in zip(compute, self.num_params.predict(compute), strict=True):
+            text = f"optimum {size:.3g} at compute {at:.3g}, {{}} model tried"
+            if size < smallest:
+                found.append(text.format(f"below {smallest:.3g}, the smallest"))
+            if size > largest:
+                found.append(text.format(f"above {largest:.3g}, the largest"))
+        return found
 
 
 def power_line(

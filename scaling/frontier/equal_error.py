@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..hulls import check_points
-from ..inputs import check_fractions, check_positive
+from ..inputs import check_fractions, check_positive, check_same_index
 from ..laws import Law
 from ..prediction import check_level
+from ..transfer.eval_images import sampling_variance
 from .family_costs import Costs, FamilyRuns, fit_family, interpolated_costs, law_costs
 from .fit import FrontierFit
 
@@ -52,6 +53,22 @@ class CostRatio:
     def __repr__(self) -> str:
         return self.summary()
 
+    @property
+    def contradictions(self) -> list[str]:
+        """Where the intervals of the two methods do not overlap, or the law's excludes its own ratio."""
+        found, laws = [], self.table[self.table["method"] == "law"].set_index("target_error")
+        others = self.table[self.table["method"] == "interpolation"].set_index("target_error")
+        for target, row in laws.iterrows():
+            ends = f"[{row['low']:.3g}, {row['high']:.3g}]"
+            if not row["low"] <= row["ratio"] <= row["high"]:
+                found.append(f"at {target:.4g} the law's interval {ends} excludes its own ratio {row['ratio']:.3g}")
+            if target in others.index:
+                other = others.loc[target]
+                if other["low"] > row["high"] or other["high"] < row["low"]:
+                    both = f"interpolation [{other['low']:.3g}, {other['high']:.3g}] and law {ends}"
+                    found.append(f"at {target:.4g} the methods disagree: {both} do not overlap")
+        return found
+
     def summary(self) -> str:
         """Both methods side by side, a line a target, and what was left out."""
         head = (
@@ -63,6 +80,9 @@ class CostRatio:
             lines.append(f"{target:>8.4g}  {found.get('interpolation', '-'):28}  {found.get('law', '-')}")
         if self.table["extrapolated"].any():
             lines.append("  * beyond the runs of a family")
+        families = [f"{runs.selected.size} of {runs.x.size} {runs.name}" for runs in (self.reference, self.rival)]
+        lines.append(f"  runs on the frontier: {', '.join(families)}")
+        lines += [f"  note: {note}" for note in self.contradictions]
         for row in self.left_out.itertuples():
             lines.append(f"  left out ({row.method}) {row.target_error:.4g}: {row.reason}")
         return "\n".join([*lines, *warning_lines(self.warnings)])
@@ -149,6 +169,7 @@ def cost_ratio(
     """
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
+    check_same_index(x=x, y=y, families=families, y_std=y_std, num_eval=num_eval, groups=groups)
     x, y = check_points(x, y)
     check_positive("x", x)
     labels = _check_labels("families", families, x)
@@ -190,8 +211,7 @@ def _noise(y: np.ndarray, y_std: ArrayLike | None, num_eval: ArrayLike | None) -
     if y_std is not None and num_eval is not None:
         raise ValueError("give y_std or num_eval, not both")
     if num_eval is not None:
-        images = check_positive("num_eval", np.array(np.broadcast_to(num_eval, y.shape), dtype=float))
-        return np.sqrt(check_fractions("y", y) * (1 - y) / images)
+        return np.sqrt(sampling_variance("num_eval", check_fractions("y", y), num_eval))
     std = np.array(np.broadcast_to(0.0 if y_std is None else y_std, y.shape), dtype=float)
     if not np.all((std >= 0) & np.isfinite(std)):
         raise ValueError(f"y_std must be finite and not negative, got {std[~((std >= 0) & np.isfinite(std))][0]:g}")

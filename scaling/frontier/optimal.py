@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["APPROACHES", "HOFFMANN_2022_EXPONENTS", "OptimalAllocation", "optimal_allocation"]
 
+_BIAS = 0.02  # of an exponent: what an envelope's staircase or one list of sizes makes of an exact law
+_OPEN_BIAS = 0.1  # of a + b, that is worth a word where it has no interval
 APPROACHES = ("envelope", "isoflop", "parametric")  # 1, 2 and 3 of Hoffmann et al. 2022
 # What Hoffmann et al. 2022 print for language models, Table 2: a with its 10th and 90th percentile. (Besiroglu et al.
 # 2024, arXiv 2404.10102, find that .46 does not follow from the runs behind it: .513, standard error .020.)
@@ -50,7 +53,8 @@ class OptimalAllocation:
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
         """What a reader must know, of all approaches."""
-        return tuple(warning for fit in self.fits.values() for warning in fit.warnings)
+        found = [warning for fit in self.fits.values() for warning in fit.warnings]
+        return (*found, *_disagreements(self.exponent_table()), *_not_one(self.fits))
 
     @property
     def exponents(self) -> pd.DataFrame:
@@ -96,11 +100,13 @@ class OptimalAllocation:
             A row for each approach and compute: approach, compute_flops, num_params, images_seen.
 
         Warns:
-            FitWarning: `extrapolation` more than a decade beyond the runs.
+            FitWarning: `extrapolation` more than a decade beyond the runs, or, at compute of the runs, where an optimum
+                is below the smallest or above the largest model tried.
         """
         import pandas as pd  # here, because it is most of the time of the import
 
         compute = check_positive("compute", np.asarray(compute, dtype=float)).ravel()
+        self._warn_beyond_sizes(compute)
         warn_beyond(compute, np.exp(self.runs.log_c), "compute")
         parts = []
         for approach, fit in self.fits.items():
@@ -112,6 +118,15 @@ class OptimalAllocation:
             parts.append(pd.DataFrame(part))
         return pd.concat(parts, ignore_index=True)
 
+    def _warn_beyond_sizes(self, compute: np.ndarray) -> None:
+        inside = compute[(np.log(compute) >= self.runs.log_c.min()) & (np.log(compute) <= self.runs.log_c.max())]
+        if inside.size == 0:
+            return
+        ends = np.array([inside.min(), inside.max()])
+        texts = [f"{name}: {text}" for name, fit in self.fits.items() for text in fit.beyond_sizes(self.runs, ends)]
+        if texts:
+            issue(FitWarning("extrapolation", "; ".join(texts)))
+
     def summary(self, level: float = 0.95) -> str:
         """The exponents of each approach, side by side, and what a reader must know."""
         lines = [f"compute-optimal allocation of {self.runs.y.size} runs: N ~ C^a, D ~ C^b, {level:.0%} intervals"]
@@ -119,12 +134,59 @@ class OptimalAllocation:
             if row["reason"]:
                 lines.append(f"  {row['approach']:>10}: none ({row['reason']})")
             else:
-                a, b = (f"{x} = {row[x]:.3f} [{row[x + '_low']:.3f}, {row[x + '_high']:.3f}]" for x in "ab")
-                lines.append(f"  {row['approach']:>10}: {a}   {b}")
+                a, b = (_exponent_text(row, letter) for letter in "ab")
+                lines.append(f"  {row['approach']:>10}: {a}   {b}{self._used(row['approach'])}")
+        ends = np.exp([self.runs.log_c.min(), self.runs.log_c.max()])
+        lines += [f"  {name}: {text}" for name, fit in self.fits.items() for text in fit.beyond_sizes(self.runs, ends)]
         return "\n".join([*lines, *warning_lines(self.warnings)])
+
+    def _used(self, approach: str) -> str:
+        if approach != "isoflop":
+            return ""
+        reasons = self.fits[approach].points["reason"]
+        return f"   {(reasons == '').sum()} of {len(reasons)} budgets used"
 
     def __repr__(self) -> str:
         return self.summary()
+
+
+def interval_text(low: float, high: float, digits: int) -> str:
+    """[0.44, 0.46], or [open] where nothing tells how wide it is.
+
+    >>> interval_text(0.444, 0.456, 2), interval_text(-np.inf, np.inf, 2)
+    ('[0.44, 0.46]', '[open]')
+    """
+    return f"[{low:.{digits}f}, {high:.{digits}f}]" if np.isfinite(low) and np.isfinite(high) else "[open]"
+
+
+def _exponent_text(row: dict[Any, Any], letter: str) -> str:
+    return f"{letter} = {row[letter]:.3f} {interval_text(row[f'{letter}_low'], row[f'{letter}_high'], 3)}"
+
+
+def _disagreements(table: pd.DataFrame) -> tuple[FitWarning, ...]:
+    """Pairs of approaches whose intervals of an exponent lie apart."""
+    had, found = table[table["reason"] == ""].to_dict("records"), []
+    for (one, other), letter in product(combinations(had, 2), "ab"):
+        lower, upper = sorted((one, other), key=lambda row: row[letter])
+        if upper[f"{letter}_low"] - lower[f"{letter}_high"] > _BIAS:
+            found.append(" and ".join(f"{row['approach']} {_exponent_text(row, letter)}" for row in (one, other)))
+    if not found:
+        return ()
+    return (FitWarning("approaches_disagree", "the 95% intervals do not overlap: " + "; ".join(found)),)
+
+
+def _not_one(fits: dict[str, AllocationFit]) -> tuple[FitWarning, ...]:
+    """Approaches whose exponents do not sum to one."""
+    found = []
+    for name, fit in fits.items():
+        total = fit.num_params.exponent + fit.images_seen.exponent
+        low, high = fit.sum_interval(0.95)
+        if abs(total - 1) > (_BIAS if np.isfinite(low) else _OPEN_BIAS) and not (np.isfinite(low) and low <= 1 <= high):
+            found.append(f"{name} a + b = {total:.2f} {interval_text(low, high, 2)}")
+    if not found:
+        return ()
+    text = "; ".join(found) + ": not 1, so compute is no constant times parameters and images, which a law of N D takes"
+    return (FitWarning("uneven_compute", text),)
 
 
 def optimal_allocation(
@@ -189,7 +251,9 @@ def optimal_allocation(
 
     Warns:
         FitWarning: `unfinished_runs` where the last rows of some runs are of no finished schedule, `refused_budget`,
-            `uneven_compute`, `failed_draws`, and those of `fit_law`.
+            `few_points` where fewer than three budgets are left: the intervals are open; `approaches_disagree` where
+            intervals of two approaches lie apart, by more than their biases; `uneven_compute` where C / (N D) differs
+            between runs, or a + b is not 1; `failed_draws`, and those of `fit_law`.
 
     Source: Hoffmann et al. 2022 (arXiv 2203.15556), section 3; their Table 2 is `HOFFMANN_2022_EXPONENTS`; G: Eq. 4.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from ..inputs import check_same_index
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -26,14 +28,3 @@ def labelled_row(table: pd.DataFrame, label: Any) -> int:
         near = get_close_matches(str(label), names, n=3) or names
         raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
     return labels.index(label)
-
-
-def check_same_index(**values: Any) -> None:
-    """A ValueError where two Series name their rows differently: they would be matched by place."""
-    import pandas as pd  # here, because it is most of the time of the import
-
-    series = {name: value for name, value in values.items() if isinstance(value, pd.Series)}
-    for name, value in list(series.items())[1:]:
-        first = next(iter(series))
-        if not value.index.equals(series[first].index):
-            raise ValueError(f"{first} and {name} must have the same index in the same order")

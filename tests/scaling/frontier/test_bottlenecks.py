@@ -72,7 +72,28 @@ def grid(floor_model=0.0, floor_data=0.0):
 def test_the_axis_that_binds_is_that_of_the_floor(floors, binds):
     first = bottlenecks(grid(*floors)).cells.iloc[0]
     assert first["binds"] == binds
-    assert bottlenecks(grid(*floors)).cells.iloc[-1]["binds"] == "none"
+
+
+def test_where_no_other_run_was_made_what_binds_is_unknown():
+    """The largest model on the largest data for the longest: no run of the grid says what would be better."""
+    last = bottlenecks(grid(0.9, 0.05)).cells.iloc[-1]
+    assert last["binds"] == "unknown"
+    assert last[["data_cut", "model_cut", "duration_cut"]].isna().all()
+
+
+def test_where_other_runs_were_made_and_none_is_better_nothing_binds():
+    runs = grid(0.0, 0.5)
+    runs["upstream_error"] = 0.3
+    found = bottlenecks(runs)
+    assert found.cells["binds"].tolist() == ["none"] * 8 + ["unknown"]
+    assert found.cells["data_cut"].isna().sum() == 3  # of the largest data
+
+
+def test_rows_that_differ_in_more_than_the_axis_of_their_panel_are_named(zhai):
+    text = zhai.summary()
+    assert "best error on each data size (rows differ in model and duration too)" in text
+    assert "best error of each model (rows differ in data and duration too)" in text
+    assert "  3e+07: 0.278, L/16 for 1.64e+09; binds: data" in text
 
 
 def test_the_order_of_rows_changes_nothing():

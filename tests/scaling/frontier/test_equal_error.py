@@ -165,6 +165,38 @@ def test_noise_of_the_runs_widens_the_interval_of_interpolation():
 
 
 @quiet
+def test_an_error_near_0_has_the_noise_of_an_error_that_is_not_known_to_be_0():
+    """One more right and one more wrong of 50 images: p = 1 / 52, not 1e-9."""
+    x, y, family = two_families(12)
+    y[np.argmax(np.where(family == "B", x, 0))] = 1e-9
+    noise = cost_ratio(x, y, family, reference="A", rival="B", targets=[0.25], num_draws=20, num_eval=50).rival.noise
+    assert noise.min() == pytest.approx(np.sqrt(1 / 52 * 51 / 52 / 50), rel=1e-6)
+
+
+@quiet
+def test_an_easy_target_has_a_finite_end():
+    """Below the first run's cost the laws are still followed: nothing is taken for "no more than the first run"."""
+    x, y, family = two_families(20, noise=0.01)
+    easy = min(y[family == "A"].max(), y[family == "B"].max())
+    law = by(cost_ratio(x, y, family, reference="A", rival="B", targets=[easy], num_draws=400), "law").iloc[0]
+    assert 2 < law["low"] < law["ratio"] < law["high"] < 5
+
+
+@quiet
+def test_contradictions_are_in_the_summary():
+    ratios = cost_ratio(*two_families(12), reference="A", rival="B", targets=[0.25], num_draws=50)
+    assert "runs on the frontier: 12 of 12 A, 12 of 12 B" in ratios.summary()
+    table = ratios.table.assign(low=[2.0, 4.0], high=[2.5, 5.0], ratio=[2.2, 3.0])
+    from dataclasses import replace
+
+    text = replace(ratios, table=table).summary()
+    assert "note: at 0.25 the law's interval [4, 5] excludes its own ratio 3" in text
+    assert "note: at 0.25 the methods disagree: interpolation [2, 2.5] and law [4, 5] do not overlap" in text
+    agree = replace(ratios, table=ratios.table.assign(low=2.0, high=4.0))
+    assert agree.contradictions == []
+
+
+@quiet
 def test_runs_of_one_group_are_drawn_together():
     """Each group is a run twice: as few draws of its own as there are groups, so a wider interval."""
     x, y, family = (np.repeat(values, 2) for values in two_families(20, noise=0.02))
@@ -209,7 +241,7 @@ def test_drawn_frontiers_are_those_of_each_alone():
         ({"rival": "C"}, "families has no run of 'C'; there is A, B"),
         ({"y_std": 0.01, "num_eval": 100}, "give y_std or num_eval, not both"),
         ({"y_std": -0.01}, "y_std must be finite and not negative"),
-        ({"num_eval": 0}, "num_eval must be positive"),
+        ({"num_eval": 0}, "num_eval must be whole numbers of images"),
         ({"groups": [1, 2]}, r"groups must have one label a run, shape \(24,\), got \(2,\)"),
         ({"targets": [0.2, -1]}, "targets must be positive"),
         ({"level": 95}, "level must lie between 0 and 1"),

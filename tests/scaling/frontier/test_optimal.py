@@ -1,4 +1,5 @@
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -240,3 +241,35 @@ def test_rows_inside_a_training_curve_that_came_to_its_end_are_no_fault():
     curves = curve_runs(8)
     is_last = ~curves.duplicated("run_id", keep="last")
     optimal_allocation(curves.assign(cooled_down=is_last), approaches=["envelope"], **LOSS)
+
+
+def test_approaches_that_disagree_are_said():
+    """Compute that grows as N^.5 D: a + b of the envelope is below 1, and the law of N and D takes it for N D."""
+    runs = isoflop_runs(noise=0.001)
+    runs["compute_flops"] *= (runs["num_params"] / 1e9) ** 0.5
+    with pytest.warns(FitWarning) as caught:
+        result = optimal_allocation(runs, approaches=["envelope", "parametric"], **LOSS)
+    said = {warning.message.kind: str(warning.message) for warning in caught}
+    assert "approaches_disagree" in said
+    assert "the 95% intervals do not overlap: envelope a = " in said["approaches_disagree"]
+    assert "warning (approaches_disagree)" in result.summary()
+
+
+def test_exponents_that_do_not_sum_to_1_are_said():
+    runs = isoflop_runs(noise=0.001)
+    runs["images_seen"] = runs["images_seen"] ** 0.8
+    with pytest.warns(FitWarning, match=r"isoflop a \+ b = 0\.\d\d \[.*\]: not 1, so compute is no constant times"):
+        optimal_allocation(runs, approaches=["isoflop"], **LOSS)
+
+
+def test_an_optimum_of_no_size_that_was_tried_is_said():
+    runs = isoflop_runs()
+    large = runs[runs["num_params"] > optimum(1e20)]
+    result = optimal_allocation(large, approaches=["parametric"], **LOSS)
+    smallest = large["num_params"].min()
+    named = re.escape(f"{smallest:.3g}")
+    assert f"below {smallest:.3g}, the smallest model tried" in result.summary()
+    with pytest.warns(FitWarning, match=rf"parametric: optimum .* at compute 1e\+19, below {named}") as caught:
+        result.predict([1e19, 3e20])
+    assert [warning.message.kind for warning in caught] == ["extrapolation"]
+    result.predict([3e20])

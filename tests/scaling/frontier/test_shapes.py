@@ -55,8 +55,8 @@ def test_the_exponents_of_an_exact_star_sweep_are_found():
 def test_with_noise_the_intervals_contain_the_exponents_and_the_optima():
     shapes = fit_shapes(star(0.003, seed=1), num_draws=300)
     for row in shapes.exponents.to_dict("records"):
-        assert row["low"] < SOVIT_EXPONENTS[row["dimension"]] < row["high"]
-        assert row["high"] - row["low"] < 0.2
+        assert row["s_low"] < SOVIT_EXPONENTS[row["dimension"]] < row["s_high"]
+        assert row["s_high"] - row["s_low"] < 0.2
         at = shapes.optimum(row["dimension"], 1e11, level=0.95)
         assert at.low < MIDDLES[row["dimension"]] < at.high
         assert at.median == shapes.optimum(row["dimension"], 1e11)
