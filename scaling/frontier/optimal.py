@@ -217,18 +217,9 @@ def optimal_allocation(
 
     Approaches 2 and 3 use the last row of each run; where only some of these are of a finished schedule, those.
 
-    What they miss, measured on exact losses of the law of Hoffmann et al. (a = .4516) at nine budgets, 6e18 to 3e21:
-
-    - A parabola is not the law's shape. Sizes from .3 to 3 (.03 to 30) times the optimum put the vertex 1 % (9 %) too
-      high, alike at all budgets, so that a is right. One list of sizes for all budgets, off-centre at the ends of their
-      range, puts the vertex 2 to 12 % too high and a between .444 and .452.
-    - The envelope is a staircase whose ends are left out: over training curves of 8, 15 and 30 sizes in 3.5 decades a
-      is .440, .449 and .451; over 225 finished runs .469.
-
-    95 % intervals of a covered it, in 100 simulations of seven sizes a budget with .2 % and 1 % noise, in .93 and .94
-    ("isoflop", which draws residuals), .95 and .92 ("parametric", likewise) and 1.00 and 1.00 ("envelope", which draws
-    runs: 3 to 15 times as wide). They contain the noise of the runs, not these biases, nor that another form of law may
-    be true.
+    On exact losses of a known law a parabola and the envelope's staircase bias a by up to .02. 95 % intervals of a
+    covered it in .92 to 1.00 of simulations (`tests/benchmarks/results`, frontier-analyses). They contain the noise of
+    the runs, not these biases, nor that another form of law may be true.
 
     Args:
         runs: records, a row an evaluated model.
