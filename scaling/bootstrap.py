@@ -229,7 +229,9 @@ def residual_scale_up(leverage: np.ndarray) -> np.ndarray:
     return 1 / np.sqrt(1 - np.minimum(leverage, _LARGEST_LEVERAGE))
 
 
-def failed_draws(num_failed: int, total: int, why: str = "too few distinct points, or no optimum") -> tuple[FitWarning, ...]:
+def failed_draws(
+    num_failed: int, total: int, why: str = "too few distinct points, or no optimum"
+) -> tuple[FitWarning, ...]:
     """That many draws failed, where they did."""
     if num_failed <= _MANY_FAILED * total:
         return ()

@@ -39,6 +39,7 @@ class CostRatio:
         left_out: a row a target and method without a ratio: `target_error`, `method`, `reason`.
         level: of the intervals.
         warnings: what a reader must know of the two laws, by family.
+        families: all labels of the runs, sorted, also of those that are not compared.
     """
 
     reference: FamilyRuns
@@ -49,6 +50,7 @@ class CostRatio:
     left_out: pd.DataFrame
     level: float
     warnings: tuple[FitWarning, ...] = ()
+    families: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return self.summary()
@@ -186,7 +188,8 @@ def cost_ratio(
         notes.append(FitWarning("unreached", missing))
     issue(*notes)
     table, left_out = _tables(rows)
-    return CostRatio(pair[0], pair[1], laws[0], laws[1], table, left_out, level, tuple(notes))
+    everyone = tuple(sorted({str(label) for label in labels}))
+    return CostRatio(pair[0], pair[1], laws[0], laws[1], table, left_out, level, tuple(notes), everyone)
 
 
 # Checks -------------------------------------------------------------------------------------------------------

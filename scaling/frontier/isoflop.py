@@ -207,7 +207,9 @@ def _notes(refused: list[str], kept: np.ndarray, freedom: float) -> tuple[FitWar
     found = []
     if refused:
         first = "; ".join(refused[:_REASONS]) + (f"; and {len(refused) - _REASONS} more" if refused[_REASONS:] else "")
-        found.append(FitWarning("refused_budget", f"{len(refused)} of {kept.size} budgets are left out: budget {first}"))
+        found.append(
+            FitWarning("refused_budget", f"{len(refused)} of {kept.size} budgets are left out: budget {first}")
+        )
     if kept.sum() < _LEAST_BUDGETS:
         text = f"{kept.sum()} budgets have a vertex: an interval of a power law needs {_LEAST_BUDGETS}"
         found.append(FitWarning("few_points", text))

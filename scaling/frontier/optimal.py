@@ -22,7 +22,7 @@ from .parametric import fit_parametric
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["APPROACHES", "HOFFMANN_2022_EXPONENTS", "OptimalAllocation", "optimal_allocation"]
+__all__ = ["APPROACHES", "HOFFMANN_2022_EXPONENTS", "OptimalAllocation", "interval_text", "optimal_allocation"]
 
 _BIAS = 0.02  # of an exponent: what an envelope's staircase or one list of sizes makes of an exact law
 _OPEN_BIAS = 0.1  # of a + b, that is worth a word where it has no interval
