@@ -66,6 +66,7 @@ def read_runs(
     group = place if groups is None else _labels(frame, groups)
     runs = Runs(log_c, log_n, log_d, values, place, group)
     _check_repeats(frame, runs, run)
+    _check_one_size(frame, runs, run, num_params)
     return runs
 
 
@@ -88,6 +89,15 @@ def _check_repeats(frame: pd.DataFrame, runs: Runs, run: str) -> None:
             f"a run must have one row at each compute; {run} {frame[run].iloc[first]!r} has rows {first} and {second}:"
             " keep one kind of weights"
         )
+
+
+def _check_one_size(frame: pd.DataFrame, runs: Runs, run: str, num_params: str) -> None:
+    order = np.lexsort((runs.log_n, runs.run))
+    differ = (np.diff(runs.run[order]) == 0) & (np.diff(runs.log_n[order]) != 0)
+    if differ.any():
+        row = order[:-1][differ][0]
+        num = np.unique(runs.log_n[runs.run == runs.run[row]]).size
+        raise ValueError(f"a run has one {num_params}; {run} {frame[run].iloc[row]!r} has {num}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -106,8 +106,9 @@ def bottlenecks(
     3     L  900.0   0.20       NaN        NaN  unknown
     """
     check_columns(runs, model, size, data, duration, y)
+    table = _clean(runs, {"size": size, "data": data, "duration": duration}, y, model)
     is_used = finished_rows(runs)
-    table = _clean(runs[is_used], {"size": size, "data": data, "duration": duration}, y, model)
+    table = table[is_used].reset_index(drop=True)
     cells = _add_cuts(_cells(table), table)
     by_model, by_data = (_best(cells, by) for by in ("model", "data"))
     by_model["is_largest_data"] = by_model["data"] == cells["data"].max()
@@ -121,6 +122,9 @@ def _clean(runs: pd.DataFrame, amounts: dict[str, str], y: str, model: str) -> p
 
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")
+    nameless = np.flatnonzero(runs[model].isna().to_numpy(dtype=bool))
+    if nameless.size:
+        raise ValueError(f"column {model!r} must name the model; row {nameless[0]} is null ({nameless.size} such)")
     columns = {name: positive_column(runs, column) for name, column in amounts.items()}
     columns["error"] = check_fractions(f"column {y!r}", column_of(runs, y))
     table = pd.DataFrame({"model": runs[model].astype(str).to_numpy(), **columns})

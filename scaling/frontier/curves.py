@@ -13,10 +13,13 @@ def compute_grid(log_c: np.ndarray) -> np.ndarray:
 
 
 def curve_on_grid(log_c: np.ndarray, values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Values of one curve's points, linear in log compute between them and inf beyond them, so that no minimum is there.
+    """Values of one curve's points, linear in log compute between them, inf beyond them, so that no minimum is there.
+
+    Of points at one compute, such as seeds, the mean.
 
     >>> curve_on_grid(np.array([2.0, 1.0]), np.array([0.3, 0.5]), np.array([0.0, 1.0, 1.5, 3.0]))
     array([inf, 0.5, 0.4, inf])
     """
-    order = np.argsort(log_c, kind="stable")
-    return np.interp(grid, log_c[order], values[order], left=np.inf, right=np.inf)
+    at, place, counts = np.unique(log_c, return_inverse=True, return_counts=True)
+    means = np.bincount(place.ravel(), weights=values) / counts
+    return np.interp(grid, at, means, left=np.inf, right=np.inf)

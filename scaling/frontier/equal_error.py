@@ -58,17 +58,16 @@ class CostRatio:
     @property
     def contradictions(self) -> list[str]:
         """Where the intervals of the two methods do not overlap, or the law's excludes its own ratio."""
-        found, laws = [], self.table[self.table["method"] == "law"].set_index("target_error")
-        others = self.table[self.table["method"] == "interpolation"].set_index("target_error")
-        for target, row in laws.iterrows():
-            ends = f"[{row['low']:.3g}, {row['high']:.3g}]"
-            if not row["low"] <= row["ratio"] <= row["high"]:
-                found.append(f"at {target:.4g} the law's interval {ends} excludes its own ratio {row['ratio']:.3g}")
-            if target in others.index:
-                other = others.loc[target]
-                if other["low"] > row["high"] or other["high"] < row["low"]:
-                    both = f"interpolation [{other['low']:.3g}, {other['high']:.3g}] and law {ends}"
-                    found.append(f"at {target:.4g} the methods disagree: {both} do not overlap")
+        found, others = [], {}
+        for row in self.table[self.table["method"] == "interpolation"].itertuples():
+            others[row.target_error] = row
+        for row in self.table[self.table["method"] == "law"].itertuples():
+            at, other = f"at {row.target_error:.4g}", others.get(row.target_error)
+            if not row.low <= row.ratio <= row.high:
+                found.append(f"{at} the law's interval {_ends(row)} excludes its own ratio {row.ratio:.3g}")
+            if other is not None and (other.low > row.high or other.high < row.low):
+                both = f"interpolation {_ends(other)} and law {_ends(row)}"
+                found.append(f"{at} the methods disagree: {both} do not overlap")
         return found
 
     def summary(self) -> str:
@@ -91,7 +90,11 @@ class CostRatio:
 
 
 def _cell(row: Any) -> str:
-    return f"{row.ratio:.3g} [{row.low:.3g}, {row.high:.3g}]{'*' if row.extrapolated else ''}"
+    return f"{row.ratio:.3g} {_ends(row)}{'*' if row.extrapolated else ''}"
+
+
+def _ends(row: Any) -> str:
+    return f"[{row.low:.3g}, {row.high:.3g}]"
 
 
 def cost_ratio(
@@ -196,9 +199,14 @@ def cost_ratio(
 
 
 def _check_labels(name: str, labels: ArrayLike, x: np.ndarray) -> np.ndarray:
-    labels = np.asarray(labels)
+    import pandas as pd  # here, because it is most of the time of the import
+
+    labels = np.asarray(labels, dtype=object)
     if labels.shape != x.shape:
         raise ValueError(f"{name} must have one label a run, shape {x.shape}, got {labels.shape}")
+    missing = np.flatnonzero(pd.isna(labels))
+    if name == "families" and missing.size:
+        raise ValueError(f"{name} must have a label in each row; row {missing[0]} is null ({missing.size} such)")
     return labels
 
 
@@ -208,6 +216,8 @@ def _noise(y: np.ndarray, y_std: ArrayLike | None, num_eval: ArrayLike | None) -
         raise ValueError("give y_std or num_eval, not both")
     if num_eval is not None:
         return np.sqrt(sampling_variance("num_eval", check_fractions("y", y), num_eval))
+    if np.shape(y_std) not in ((), y.shape):
+        raise ValueError(f"y_std must be one number or of shape {y.shape}, got {np.shape(y_std)}")
     std = np.array(np.broadcast_to(0.0 if y_std is None else y_std, y.shape), dtype=float)
     if not np.all((std >= 0) & np.isfinite(std)):
         raise ValueError(f"y_std must be finite and not negative, got {std[~((std >= 0) & np.isfinite(std))][0]:g}")
@@ -219,14 +229,19 @@ def _runs_of(
 ) -> FamilyRuns:
     rows = labels == name
     if not rows.any():
-        raise ValueError(f"families has no run of {name!r}; there is {', '.join(map(str, np.unique(labels)))}")
+        raise ValueError(f"families has no run of {name!r}; there is {', '.join(sorted(set(map(str, labels))))}")
     return FamilyRuns(name, x[rows], y[rows], noise[rows], None if groups is None else groups[rows])
 
 
 def _check_targets(pair: list[FamilyRuns], targets: ArrayLike | None) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """The targets, shape (t,), and rows of the rival's runs that the reference does not span."""
     if targets is not None:
-        return check_positive("targets", np.atleast_1d(np.asarray(targets, dtype=float)).ravel()), []
+        asked = check_positive("targets", np.atleast_1d(np.asarray(targets, dtype=float)).ravel())
+        if asked.size == 0:
+            raise ValueError("targets must hold an error or more, got none")
+        if asked.max() > 1 and all(runs.y.max() <= 1 for runs in pair):
+            raise ValueError(f"targets must be errors like y, fractions; got {asked.max():g} (percent? divide by 100)")
+        return asked, []
     ours, theirs = pair
     errors = theirs.y[theirs.selected]
     reasons = np.array([_why_unreached(ours, error) for error in errors])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..bootstrap import case_weights
 from ..errors import FitError, FitWarning
+from ..groups import number_groups
 from ..hulls import pareto_frontier
 from ..selection import drawn_selection
 from .fit import FrontierFit, fit_frontier
@@ -36,6 +37,11 @@ class FamilyRuns:
     groups: np.ndarray | None
 
     @property
+    def num_units(self) -> int:
+        """Runs, or groups of them, that are drawn again."""
+        return self.x.size if self.groups is None else len(number_groups(self.groups, self.x.size)[0])
+
+    @property
     def selected(self) -> np.ndarray:
         """Indices of the runs on the Pareto frontier, x ascending."""
         return pareto_frontier(self.x, self.y)
@@ -58,6 +64,9 @@ def interpolated_costs(runs: FamilyRuns, targets: np.ndarray, num_draws: int, rn
     """On the Pareto frontier, and on those of runs drawn again with their noise."""
     everyone = np.ones((1, runs.x.size), dtype=np.int64)
     low, high = frontier_costs(runs.x, runs.y, drawn_selection(runs.x, runs.y, everyone, "pareto"), targets)
+    if runs.num_units < 2:  # one unit says nothing of others
+        shape = (num_draws, targets.size)
+        return Costs(low[0], high[0], np.full(shape, -np.inf), np.full(shape, np.inf))
     counts = case_weights(runs.x.size, num_draws, rng, runs.groups)
     y = runs.y + runs.noise * rng.standard_normal(counts.shape)
     drawn = frontier_costs(runs.x, y, drawn_selection(runs.x, y, counts, "pareto"), targets)

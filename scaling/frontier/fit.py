@@ -130,7 +130,10 @@ class FrontierFit:
         value = self.fit.solve_for_x(y)
         if level is None:
             return value
-        low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
+        if value.size == 0:
+            return value, value.copy(), value.copy()
+        with np.errstate(divide="ignore", invalid="ignore"):  # of y at or below 0, which no curve falls to
+            low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
         return value, low.reshape(value.shape), high.reshape(value.shape)
 
     def summary(self, level: float = 0.95) -> str:
@@ -206,8 +209,8 @@ def fit_frontier(
         FitWarning: `poor_fit` where the runs contradict the stochastic frontier, or the one whose simulated worlds the
             intervals are of; `few_effective_draws` where the ends of a posterior's intervals are rough;
             `below_limit` where the best run lies below the law's irreducible error by more than the scatter of its
-            residuals; `hidden_curvature` where the law can bend downwards in log-log, e.g. by a shift d, and the hull is one in
-            log axes.
+            residuals; `hidden_curvature` where the law can bend downwards in log-log, e.g. by a shift d, and the hull
+            is one in log axes.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), section 2; the Pareto rule reproduces their Figure 9. Stochastic
     frontiers: Aigner, Lovell and Schmidt 1977 (J. Econometrics 6).

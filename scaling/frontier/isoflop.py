@@ -151,7 +151,7 @@ def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, ob
     vertex, lowest, refused = parabola.judged(part.y)
     for reason, is_refused in refused.items():
         if is_refused:
-            return row | {"reason": reason.format(**_sizes(part.log_n, vertex))}
+            return row | {"reason": reason.format(**_sizes(part.log_n, float(vertex)))}
     return row | {"num_params": np.exp(vertex), "images_seen": np.exp(parabola.log_images(vertex)), "y": float(lowest)}
 
 

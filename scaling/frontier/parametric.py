@@ -41,7 +41,8 @@ def fit_parametric(
     boot = bootstrap_fit(fit, num_draws=num_draws, rng=rng, groups=runs.group if has_groups else None)
     log_k = np.log(flops_per_param_image or flops_constant(runs))
     pivot = float(np.mean(runs.log_c))
-    boot = boot.keep(~np.isnan(log_optimum(boot.params, pivot - log_k)[0]).any(axis=0))
+    log_n, exponent = log_optimum(boot.params, pivot - log_k)[0]
+    boot = boot.keep(np.asarray(~np.isnan(log_n + exponent)))
     size, data = (_line(which, fit.params, boot.params, pivot, log_k, fit.degrees_of_freedom) for which in (0, 1))
     points = pd.DataFrame({
         "compute_flops": np.exp(runs.log_c), "num_params": np.exp(runs.log_n),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..bootstrap import BootstrapFit, bootstrap_fit
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting import quiet_fit
-from ..inputs import check_positive, finished_rows, loss_column, positive_column
+from ..inputs import check_names, check_positive, finished_rows, loss_column, positive_column
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 
@@ -160,12 +160,11 @@ def fit_shapes(
     """
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
+    check_names("dimensions", dimensions)
     runs = runs[finished_rows(runs)]
     t = positive_column(runs, compute)
     values = loss_column(runs, y)
     shape = {name: positive_column(runs, name) for name in dimensions}
-    if not shape:
-        raise ValueError(f"dimensions must name columns of the shape, such as {DIMENSIONS}, got {dimensions!r}")
     middle = _center(shape, center)
     rng = np.random.default_rng(0 if rng is None else rng)
     draws, reasons = {}, {}
@@ -213,7 +212,7 @@ def _fitted(
 
 
 def _has_optimum(params: dict) -> np.ndarray:
-    """Whether each draw's law has an optimum and an exponent of it: not where a and b, or alpha and beta, are both 0."""
+    """Whether each draw's law has an optimum and its exponent: not where a and b, or alpha and beta, are both 0."""
     return np.isfinite(_exponent(params)) & ~np.isnan(log_optimum(params, np.asarray(0.0)))
 
 
