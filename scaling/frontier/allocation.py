@@ -97,7 +97,7 @@ def _check_one_size(frame: pd.DataFrame, runs: Runs, run: str, num_params: str) 
     if differ.any():
         row = order[:-1][differ][0]
         num = np.unique(runs.log_n[runs.run == runs.run[row]]).size
-        raise ValueError(f"a run has one {num_params}; {run} {frame[run].iloc[row]!r} has {num}")
+        raise ValueError(f"a run has one {num_params}; {run} {frame[run].iloc[row]} has {num}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)

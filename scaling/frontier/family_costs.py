@@ -85,6 +85,8 @@ def law_costs(front: FrontierFit, targets: np.ndarray, rng: np.random.Generator)
 
 def fit_family(runs: FamilyRuns, **options: Any) -> tuple[FrontierFit | None, tuple[FitWarning, ...]]:
     """The law of its frontier, None where there is none; and what is to be warned of, with the family's name."""
+    if runs.num_units < 2:
+        return None, (FitWarning("no_law", f"{runs.name} has no law: it is of one group, or one run"),)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -296,7 +296,9 @@ def _check_options(
     unknown = [name for name in approaches if name not in APPROACHES]
     if unknown or isinstance(approaches, str) or len(approaches) == 0:
         raise ValueError(f"approaches must be some of {APPROACHES}, got {approaches!r}")
-    if budgets is not None and (np.ndim(budgets) != 1 or len(budgets) == 0 or not np.all(np.asarray(budgets, dtype=float) > 0)):
+    if budgets is not None and (
+        np.ndim(budgets) != 1 or len(budgets) == 0 or not np.all(np.asarray(budgets, dtype=float) > 0)
+    ):
         raise ValueError(f"budgets must be positive amounts of compute, got {budgets!r}")
     if not 0 < tolerance < np.inf:
         raise ValueError(f"tolerance must be positive, such as 0.1, got {tolerance!r}")

@@ -156,3 +156,26 @@ def test_a_missing_column_and_an_empty_table():
         bottlenecks(grid(0.4, 0.4).drop(columns="num_params"))
     with pytest.raises(ValueError, match="at least one row"):
         bottlenecks(grid(0.4, 0.4).iloc[:0])
+
+
+def test_a_row_without_a_model_is_named():
+    runs = grid(0.4, 0.4)
+    runs["model_variant"] = runs["model_variant"].astype(object).where(runs.index != 2, None)
+    with pytest.raises(ValueError, match="column 'model_variant' must name the model; row 2 is null"):
+        bottlenecks(runs)
+
+
+def test_rows_are_counted_in_the_table_as_it_was_given():
+    runs = grid(0.4, 0.4).assign(cooled_down=True)
+    runs.loc[0, "cooled_down"] = False
+    runs.loc[3, "upstream_error"] = np.nan
+    with pytest.raises(ValueError, match="column 'upstream_error' must hold finite numbers; row 3"):
+        bottlenecks(runs)
+
+
+def test_flags_as_text_are_read():
+    flags = pd.DataFrame({"cooled_down": ["True", "false", " TRUE", ""]})
+    with pytest.warns(FitWarning, match="1 of 4 rows"):
+        assert finished_rows(flags).tolist() == [True, False, True, True]
+    with pytest.raises(ValueError, match="column 'cooled_down' must hold true, false or nothing; row 1 is 'maybe'"):
+        finished_rows(pd.DataFrame({"cooled_down": ["True", "maybe"]}))

@@ -364,3 +364,9 @@ def test_series_of_other_indices_are_refused():
     for call in (fit_frontier, pareto_frontier, partial(fit_law, "saturating_power")):
         with pytest.raises(ValueError, match="x and y must have the same index in the same order"):
             call(x, y.sample(frac=1, random_state=0))
+
+
+def test_an_error_that_no_law_falls_to_and_none_at_all():
+    front = fit_frontier(*runs(), num_draws=20)
+    assert [end.tolist() for end in front.solve_for_x([0.0, -1.0], 0.95)] == [[np.inf] * 2] * 3
+    assert [end.shape for end in front.solve_for_x([], 0.95)] == [(0,)] * 3

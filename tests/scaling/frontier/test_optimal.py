@@ -273,3 +273,18 @@ def test_an_optimum_of_no_size_that_was_tried_is_said():
         result.predict([1e19, 3e20])
     assert [warning.message.kind for warning in caught] == ["extrapolation"]
     result.predict([3e20])
+
+
+def test_a_run_has_one_size():
+    runs = isoflop_runs().assign(run_id=np.repeat(np.arange(9), 9))
+    with pytest.raises(ValueError, match="a run has one num_params; run_id 0 has 9"):
+        optimal_allocation(runs.assign(compute_flops=np.arange(81) + 1.0), **LOSS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"budgets": 1e20}, "budgets must be positive amounts"), ({"flops_per_param_image": "6"}, "must be positive")],
+)
+def test_options_of_another_type(change, message):
+    with pytest.raises(ValueError, match=message):
+        optimal_allocation(isoflop_runs(), **LOSS, **change)
