@@ -58,10 +58,12 @@ class CostRatio:
     @property
     def contradictions(self) -> list[str]:
         """Where the intervals of the two methods do not overlap, or the law's excludes its own ratio."""
-        found, others = [], {}
+        found: list[str] = []
+        others: dict[Any, Any] = {}
         for row in self.table[self.table["method"] == "interpolation"].itertuples():
             others[row.target_error] = row
-        for row in self.table[self.table["method"] == "law"].itertuples():
+        laws: Any = self.table[self.table["method"] == "law"].itertuples()
+        for row in laws:
             at, other = f"at {row.target_error:.4g}", others.get(row.target_error)
             if not row.low <= row.ratio <= row.high:
                 found.append(f"{at} the law's interval {_ends(row)} excludes its own ratio {row.ratio:.3g}")
@@ -216,9 +218,10 @@ def _noise(y: np.ndarray, y_std: ArrayLike | None, num_eval: ArrayLike | None) -
         raise ValueError("give y_std or num_eval, not both")
     if num_eval is not None:
         return np.sqrt(sampling_variance("num_eval", check_fractions("y", y), num_eval))
-    if np.shape(y_std) not in ((), y.shape):
-        raise ValueError(f"y_std must be one number or of shape {y.shape}, got {np.shape(y_std)}")
-    std = np.array(np.broadcast_to(0.0 if y_std is None else y_std, y.shape), dtype=float)
+    std = np.asarray(0.0 if y_std is None else y_std, dtype=float)
+    if std.shape not in ((), y.shape):
+        raise ValueError(f"y_std must be one number or of shape {y.shape}, got {std.shape}")
+    std = np.array(np.broadcast_to(std, y.shape))
     if not np.all((std >= 0) & np.isfinite(std)):
         raise ValueError(f"y_std must be finite and not negative, got {std[~((std >= 0) & np.isfinite(std))][0]:g}")
     return std

@@ -68,17 +68,18 @@ def _draw_arrows(ax: Axes, ratios: CostRatio, method: str) -> None:
     arrow = {"arrowstyle": "->", "color": LAW_COLOUR, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     heights = _apart(np.log(shown["target_error"].to_numpy(dtype=float)), _LINE * np.ptp(np.log(ax.get_ylim())))
     left, right = ax.get_xlim()
+    edge = right * (right / left) ** _ROOM
     columns = ("reference_cost", "rival_cost", "target_error", "ratio", "low", "high")
     rows = shown[[*columns]].to_numpy(dtype=float)
     for (start, end, error, ratio, low, high), height in zip(rows, np.exp(heights), strict=True):
         ax.annotate("", (end, error), (start, error), arrowprops=arrow)
         ax.plot([max(start, end), right], [error, height], ":", color="0.6", lw=0.7, zorder=0)
         text = f"{ratio:.3g}× [{low:.2g}, {'open' if np.isinf(high) else f'{high:.2g}'}]"
-        beside = {"textcoords": "offset points", "xytext": (2, 0), "va": "center", "fontsize": "small"}
-        ax.annotate(text, (right, height), color=LAW_COLOUR, **beside)
+        beside = {"textcoords": "offset points", "xytext": (-3, 0), "va": "center", "ha": "right"}
+        ax.annotate(text, (edge, height), fontsize="small", color=LAW_COLOUR, **beside)
     label = f"cost of {ratios.rival.name} / {ratios.reference.name} at equal\nerror, {ratios.level:.0%} interval"
     ax.plot([], [], "-", marker=">", color=LAW_COLOUR, lw=1.3, ms=4, label=label)
-    ax.set_xlim(left, right * (right / left) ** _ROOM)
+    ax.set_xlim(left, edge)
 
 
 def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
