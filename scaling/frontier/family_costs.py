@@ -75,7 +75,7 @@ def interpolated_costs(runs: FamilyRuns, targets: np.ndarray, num_draws: int, rn
 
 def law_costs(front: FrontierFit, targets: np.ndarray, rng: np.random.Generator) -> Costs:
     """Where the law and its draws reach the targets, inf where never; a draw without a fit says nothing."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):  # a steep draw overflows far below the runs, and one that never falls there is inf
         value, draws = np.log(front.solve_for_x(targets)), np.log(front.bootstrap.solve_for_x(targets))
     failed = np.full((front.bootstrap.num_failed, targets.size), np.inf)
     low = np.concatenate([draws, -failed])

@@ -132,7 +132,7 @@ class FrontierFit:
             return value
         if value.size == 0:
             return value, value.copy(), value.copy()
-        with np.errstate(divide="ignore", invalid="ignore"):  # of y at or below 0, which no curve falls to
+        with np.errstate(all="ignore"):  # of y at or below 0, and where a steep draw overflows far below the runs
             low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
         return value, low.reshape(value.shape), high.reshape(value.shape)
 
