@@ -17,7 +17,16 @@ from .quantiles import expanded_level
 from .scan import promising
 from .solver import Problem, polish, scan
 
-__all__ = ["METHODS", "BootstrapFit", "bootstrap_fit", "case_weights", "solve_draws", "solve_rows"]
+__all__ = [
+    "METHODS",
+    "BootstrapFit",
+    "bootstrap_fit",
+    "case_weights",
+    "failed_draws",
+    "residual_scale_up",
+    "solve_draws",
+    "solve_rows",
+]
 
 METHODS = ("residual", "case", "cluster")
 _MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
@@ -50,16 +59,21 @@ class BootstrapFit:
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
         """That many draws failed, where they did."""
-        total = len(self.theta) + self.num_failed
-        if self.num_failed <= _MANY_FAILED * total:
-            return ()
-        return (
-            FitWarning("failed_draws", f"{self.num_failed} of {total} bootstrap draws had too few distinct points"),
-        )
+        return failed_draws(self.num_failed, len(self.theta) + self.num_failed)
 
     def take(self, rows: np.ndarray) -> BootstrapFit:
         """Those of the draws."""
         return replace(self, theta=self.theta[rows], residual_draws=self.residual_draws[rows])
+
+    def keep(self, mask: np.ndarray) -> BootstrapFit:
+        """Those of the draws; the others count as failed.
+
+        Raises:
+            FitError: none is left.
+        """
+        if not mask.any():
+            raise FitError("no bootstrap draw has what is asked of the law, such as an optimum")
+        return replace(self.take(np.flatnonzero(mask)), num_failed=self.num_failed + int((~mask).sum()))
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:
@@ -201,8 +215,7 @@ def _residual_draws_of_y(fit: Fit, rows: np.ndarray, num_draws: int, rng: np.ran
     """The law plus residuals drawn anew, each divided by sqrt(1 - leverage): scaled, shape (num_draws, n)."""
     problem, link, n = fit.problem, fit.problem.link, len(rows)
     factor = np.linalg.qr(problem.residual_jacobian(fit.theta[None])[0][rows][:, fit.is_free])[0]
-    leverage = np.minimum(np.sum(factor**2, axis=1), _LARGEST_LEVERAGE)
-    residuals = fit.residuals[rows] / np.sqrt(1 - leverage)
+    residuals = fit.residuals[rows] * residual_scale_up(np.sum(factor**2, axis=1))
     if fit.objective.is_binomial and fit.residual_std > 0:  # no less than the spread of counts
         residuals = residuals * np.sqrt(fit.error_variance) / fit.residual_std
     # Draws from n centred residuals have (n - 1) / n of their variance.
@@ -211,6 +224,20 @@ def _residual_draws_of_y(fit: Fit, rows: np.ndarray, num_draws: int, rng: np.ran
     if fit.objective.is_binomial:
         return np.clip(middle + drawn * np.sqrt(middle * (1 - middle)) * scale, 0.0, 1.0)
     return link.backward(link.forward(middle) + drawn * scale)
+
+
+def residual_scale_up(leverage: np.ndarray) -> np.ndarray:
+    """1 / sqrt(1 - leverage), by which residuals have the variance of the errors."""
+    return 1 / np.sqrt(1 - np.minimum(leverage, _LARGEST_LEVERAGE))
+
+
+def failed_draws(
+    num_failed: int, total: int, why: str = "too few distinct points, or no optimum"
+) -> tuple[FitWarning, ...]:
+    """That many draws failed, where they did."""
+    if num_failed <= _MANY_FAILED * total:
+        return ()
+    return (FitWarning("failed_draws", f"{num_failed} of {total} bootstrap draws had {why}"),)
 
 
 def _check_num_draws(num_draws: int) -> None:

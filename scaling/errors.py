@@ -32,6 +32,8 @@ class FitWarning(UserWarning):
         "failed_draws": "many bootstrap draws have no fit and are left out",
         "refused_budget": "an IsoFLOP budget has no minimum inside its model sizes and is left out",
         "uneven_compute": "compute is not the same multiple of parameters times images in all runs",
+        "approaches_disagree": "two approaches to one quantity have intervals that do not overlap",
+        "below_limit": "runs lie below the irreducible error of the law on their frontier",
         "no_law": "a group of runs has too few points for the law, or shows no trend",
         "unreached": "runs do not span an error that was asked for",
         "unfinished_runs": "rows from inside a run, whose schedule had not ended, among rows of finished runs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,9 @@ __all__ = [
     "check_columns",
     "check_fractions",
     "check_inside",
+    "check_names",
     "check_positive",
+    "check_same_index",
     "column_of",
     "finished_rows",
     "loss_column",
@@ -27,16 +30,25 @@ __all__ = [
     "positive_column",
 ]
 
+_FLAGS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0, "": None}  # as tables of text have them
+
 
 def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
     """Errors or accuracies as float64 in [0, 1], or a ValueError that names the row and asks about percent."""
-    values = np.asarray(values, dtype=float)
+    values = _numbers(name, values)
     bad = np.flatnonzero(~((values.ravel() >= 0) & (values.ravel() <= 1)))
     if bad.size:
         value = values.ravel()[bad[0]]
         percent = " (is this percent? divide by 100)" if value > 1 else ""
         raise ValueError(f"{name} must lie in [0, 1]; row {bad[0]} is {value:g}{percent} ({bad.size} such)")
     return values
+
+
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from None
 
 
 def check_positive(name: str, values: np.ndarray) -> np.ndarray:
@@ -55,11 +67,32 @@ def check_inside(name: str, values: np.ndarray) -> np.ndarray:
     return values
 
 
+def check_same_index(**values: Any) -> None:
+    """A ValueError where two Series name their rows differently: they would be matched by place."""
+    pandas = sys.modules.get("pandas")  # where it was never imported there is no Series
+    if pandas is None:
+        return
+    series = {name: value for name, value in values.items() if isinstance(value, pandas.Series)}
+    for name, value in list(series.items())[1:]:
+        first = next(iter(series))
+        if not value.index.equals(series[first].index):
+            raise ValueError(
+                f"{first} and {name} must have the same index in the same order (rows are matched by place):"
+                " take both from one table, or .to_numpy() of each"
+            )
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """A ValueError where a list of column names is empty or a single text, whose letters would be taken for names."""
+    if isinstance(names, str) or len(names) == 0:
+        raise ValueError(f"{what} must be a list of column names, got {names!r}")
+
+
 def check_columns(frame: pd.DataFrame, *names: str) -> None:
     """A ValueError that names the columns that a table lacks, and near ones that it has."""
     for name in names:
         if name not in frame:
-            columns = [str(column) for column in frame.columns]
+            columns = [str(column) if isinstance(column, str) else f"{column!r} (no text)" for column in frame.columns]
             near = get_close_matches(name, columns, n=3) or columns
             raise ValueError(f"column {name!r} is missing; there is {', '.join(near[:12])}")
 
@@ -101,6 +134,7 @@ def check_accuracies(
     Raises:
         ValueError: which accuracy, which row, what is valid.
     """
+    check_same_index(**dict(zip(names, (upstream, downstream), strict=True)))
     first, second = (check_fractions(*pair) for pair in zip(names, (upstream, downstream), strict=True))
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"accuracies must be one-dimensional and equally long, got {first.shape} and {second.shape}")
@@ -149,8 +183,23 @@ def finished_rows(runs: pd.DataFrame) -> np.ndarray:
 
 def _is_unfinished(runs: pd.DataFrame) -> np.ndarray:
     missing = np.full(len(runs), np.nan)
-    flag, step, planned = (
+    flag = _flags(runs, "cooled_down") if "cooled_down" in runs else missing
+    step, planned = (
         runs[name].to_numpy(dtype=float, na_value=np.nan) if name in runs else missing
-        for name in ("cooled_down", "step", "planned_steps")
+        for name in ("step", "planned_steps")
     )
     return np.where(np.isnan(flag), step < planned, flag == 0)
+
+
+def _flags(runs: pd.DataFrame, name: str) -> np.ndarray:
+    """A column of true and false, also as text, as 1, 0 and nan, shape (n,)."""
+    import pandas as pd  # here, because it is most of the time of the import
+
+    words = runs[name].astype(object)
+    words = words.map(lambda value: _FLAGS.get(value.strip().lower(), value) if isinstance(value, str) else value)
+    flags = pd.to_numeric(words, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    bad = np.flatnonzero(np.isnan(flags) & ~words.isna().to_numpy(dtype=bool))
+    if bad.size:
+        value = runs[name].iloc[bad[0]]
+        raise ValueError(f"column {name!r} must hold true, false or nothing; row {bad[0]} is {value!r}")
+    return flags

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .errors import FitError
 from .fit import bound_units, residual_unit
-from .inputs import check_inside, check_positive
+from .inputs import check_inside, check_positive, check_same_index
 from .laws import Law
 from .objectives import Objective
 from .solver import Problem
@@ -44,6 +44,7 @@ def check_points(
     """
     if np.ma.is_masked(x) or np.ma.is_masked(y):
         raise ValueError("x and y must not be masked: leave the masked rows out (x[~mask], y[~mask])")
+    check_same_index(x=x, y=y, **per_point)
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     _check_shapes(law, x, y)
     _check_values(law, objective, x, y)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bootstrap import failed_draws
 from ..errors import FitError, FitWarning
 from ..fit import Fit
 from ..groups import number_groups
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from .isoflop import IsoflopBudgets
 
 __all__ = ["AllocationFit", "PowerLine", "Runs", "power_line", "read_runs"]
-
-_MANY_FAILED = 0.05  # share of draws without a line from which on an interval deserves a warning
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,7 @@ def read_runs(
     group = place if groups is None else _labels(frame, groups)
     runs = Runs(log_c, log_n, log_d, values, place, group)
     _check_repeats(frame, runs, run)
+    _check_one_size(frame, runs, run, num_params)
     return runs
 
 
@@ -89,6 +89,15 @@ def _check_repeats(frame: pd.DataFrame, runs: Runs, run: str) -> None:
             f"a run must have one row at each compute; {run} {frame[run].iloc[first]!r} has rows {first} and {second}:"
             " keep one kind of weights"
         )
+
+
+def _check_one_size(frame: pd.DataFrame, runs: Runs, run: str, num_params: str) -> None:
+    order = np.lexsort((runs.log_n, runs.run))
+    differ = (np.diff(runs.run[order]) == 0) & (np.diff(runs.log_n[order]) != 0)
+    if differ.any():
+        row = order[:-1][differ][0]
+        num = np.unique(runs.log_n[runs.run == runs.run[row]]).size
+        raise ValueError(f"a run has one {num_params}; {run} {frame[run].iloc[row]} has {num}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -114,15 +123,16 @@ class PowerLine:
     def interval(self, compute: np.ndarray, level: float) -> np.ndarray:
         """Low and high, shape (2, number of compute)."""
         distance = np.log(compute) - self.pivot
-        return np.exp(self._quantiles(self.draws[:, :1] + self.draws[:, 1:] * distance, level))
+        return np.exp(self.quantiles(self.draws[:, :1] + self.draws[:, 1:] * distance, level))
 
     def exponent_interval(self, level: float) -> tuple[float, float]:
-        low, high = self._quantiles(self.draws[:, 1], level)
+        low, high = self.quantiles(self.draws[:, 1], level)
         return float(low), float(high)
 
-    def _quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
+    def quantiles(self, draws: np.ndarray, level: float) -> np.ndarray:
+        """Ends of the central interval of draws along axis 0, open where nothing tells how wide it is."""
         check_level(level)
-        if self.degrees_of_freedom <= 0:  # nothing tells how wide
+        if self.degrees_of_freedom <= 0:
             return np.stack([np.full(draws.shape[1:], end) for end in (-np.inf, np.inf)])
         if np.isfinite(self.degrees_of_freedom):
             level = expanded_level(student_quantile(level, self.degrees_of_freedom))
@@ -152,6 +162,24 @@ class AllocationFit:
     fit: Fit | None = None
     budgets: IsoflopBudgets | None = None
 
+    def sum_interval(self, level: float) -> tuple[float, float]:
+        """Interval of the sum of both exponents: 1 where compute is a constant times N D."""
+        exponents = self.num_params.draws[:, 1] + self.images_seen.draws[:, 1]
+        low, high = self.num_params.quantiles(exponents, level)
+        return float(low), float(high)
+
+    def beyond_sizes(self, runs: Runs, compute: np.ndarray) -> list[str]:
+        """Where the optimum at so much compute is below or above all sizes of the runs."""
+        found = []
+        smallest, largest = np.exp([runs.log_n.min(), runs.log_n.max()])
+        for at, size in zip(compute, self.num_params.predict(compute), strict=True):
+            text = f"optimum {size:.3g} at compute {at:.3g}, {{}} model tried"
+            if size < smallest:
+                found.append(text.format(f"below {smallest:.3g}, the smallest"))
+            if size > largest:
+                found.append(text.format(f"above {largest:.3g}, the largest"))
+        return found
+
 
 def power_line(
     log_c: np.ndarray, log_v: np.ndarray, weights: np.ndarray, drawn_v: np.ndarray, drawn_weights: np.ndarray,
@@ -171,8 +199,7 @@ def power_line(
     num_failed = len(drawn_weights) - len(draws)
     if len(draws) == 0:
         raise FitError("no bootstrap draw has optima at two values of compute: there is no interval of the exponent")
-    text = f"{num_failed} of {len(drawn_weights)} bootstrap draws had optima at fewer than two values of compute"
-    found = (FitWarning("failed_draws", text),) if num_failed > _MANY_FAILED * len(drawn_weights) else ()
+    found = failed_draws(num_failed, len(drawn_weights), "optima at fewer than two values of compute")
     return PowerLine(pivot, float(line[0, 0]), float(line[0, 1]), draws, degrees_of_freedom), found
 
 

@@ -27,8 +27,9 @@ class Bottlenecks:
             run; the `longest` duration and its `error_at_longest`; `is_longest`: whether the best run is the longest
             (where not, training on past it overtrained); `data_cut`, `model_cut`, `duration_cut`: by how much of the
             error, at best, a run of the grid is better that differs in one: more data for this model, a larger model on
-            this data, both trained no longer than the cell; a longer training of this model on no more data; `binds`:
-            the one of the largest cut, "data", "model" or "duration", or "none" where no run of the grid is better so.
+            this data, both trained no longer than the cell; a longer training of this model on no more data; nan where
+            no such run was made; `binds`: the one of the largest cut, "data", "model" or "duration"; "none" where such
+            runs were made and none is better, "unknown" where none was made.
         by_model: of each model the best cell, with `is_largest_data`: whether that is on the largest data of the grid.
         by_data: of each data size the best cell, with `is_largest_model`.
         num_excluded: rows from inside a run that were left out.
@@ -44,16 +45,24 @@ class Bottlenecks:
 
     def summary(self) -> str:
         """Both panels, a line a model and a line a data size, and the cells that were overtrained."""
-        lines = ["best error of each model"]
+        lines = ["best error of each model" + _not_equal(self.by_model, "data", "duration")]
         for row in self.by_model.itertuples():
-            lines.append(f"  {row.model} ({row.size:.3g}): {row.error:.4g}, data {row.data:.3g}; binds: {row.binds}")
-        lines.append("best error on each data size")
+            run = f"data {row.data:.3g} for {row.duration:.3g}"
+            lines.append(f"  {row.model} ({row.size:.3g}): {row.error:.4g}, {run}; binds: {row.binds}")
+        lines.append("best error on each data size" + _not_equal(self.by_data, "model", "duration"))
         for row in self.by_data.itertuples():
-            lines.append(f"  {row.data:.3g}: {row.error:.4g}, {row.model}; binds: {row.binds}")
+            run = f"{row.model} for {row.duration:.3g}"
+            lines.append(f"  {row.data:.3g}: {row.error:.4g}, {run}; binds: {row.binds}")
         for row in self.cells[~self.cells["is_longest"]].itertuples():
             best, longest = f"{row.error:.4g} at {row.duration:.3g}", f"{row.error_at_longest:.4g} at {row.longest:.3g}"
             lines.append(f"  overtrained: {row.model} on {row.data:.3g}: {best}, then {longest}")
         return "\n".join([*lines, f"{self.num_excluded} rows from inside a run left out"])
+
+
+def _not_equal(best: pd.DataFrame, *names: str) -> str:
+    """What else differs between the rows of a panel."""
+    differ = [name for name in names if best[name].nunique() > 1]
+    return f" (rows differ in {' and '.join(differ)} too)" if differ else ""
 
 
 def bottlenecks(
@@ -63,7 +72,7 @@ def bottlenecks(
     size: str = "num_params",
     data: str = "train_examples",
     duration: str = "images_seen",
-    error: str = "upstream_error",
+    y: str = "upstream_error",
 ) -> Bottlenecks:
     """The best error of each model size and of each data size, and what holds each cell of the grid back.
 
@@ -76,7 +85,7 @@ def bottlenecks(
         size: column of its size, positive: parameters, or FLOPs an image.
         data: column of the number of training images in its data set, positive.
         duration: column of how long it was trained, positive: images seen, or steps.
-        error: column of its error, a fraction.
+        y: column of its error, a fraction.
 
     Raises:
         ValueError: a column is missing or has bad values, a model has two sizes, or no row is left.
@@ -90,15 +99,16 @@ def bottlenecks(
     >>> runs = pd.DataFrame({"model_variant": ["S", "S", "L", "L"], "num_params": [1, 1, 9, 9], "images_seen": 10,
     ...                      "train_examples": [100, 900, 100, 900], "upstream_error": [0.5, 0.45, 0.4, 0.2]})
     >>> bottlenecks(runs).cells[["model", "data", "error", "data_cut", "model_cut", "binds"]].round(3)
-      model   data  error  data_cut  model_cut  binds
-    0     S  100.0   0.50       0.1      0.200  model
-    1     S  900.0   0.45       0.0      0.556  model
-    2     L  100.0   0.40       0.5      0.000   data
-    3     L  900.0   0.20       0.0      0.000   none
+      model   data  error  data_cut  model_cut    binds
+    0     S  100.0   0.50       0.1      0.200    model
+    1     S  900.0   0.45       NaN      0.556    model
+    2     L  100.0   0.40       0.5        NaN     data
+    3     L  900.0   0.20       NaN        NaN  unknown
     """
-    check_columns(runs, model, size, data, duration, error)
+    check_columns(runs, model, size, data, duration, y)
+    table = _clean(runs, {"size": size, "data": data, "duration": duration}, y, model)
     is_used = finished_rows(runs)
-    table = _clean(runs[is_used], {"size": size, "data": data, "duration": duration}, error, model)
+    table = table[is_used].reset_index(drop=True)
     cells = _add_cuts(_cells(table), table)
     by_model, by_data = (_best(cells, by) for by in ("model", "data"))
     by_model["is_largest_data"] = by_model["data"] == cells["data"].max()
@@ -106,14 +116,17 @@ def bottlenecks(
     return Bottlenecks(cells, by_model.sort_values("size", ignore_index=True), by_data, int((~is_used).sum()))
 
 
-def _clean(runs: pd.DataFrame, amounts: dict[str, str], error: str, model: str) -> pd.DataFrame:
+def _clean(runs: pd.DataFrame, amounts: dict[str, str], y: str, model: str) -> pd.DataFrame:
     """The columns under names of one's own, checked."""
     import pandas as pd  # here, because it is most of the time of the import
 
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")
+    nameless = np.flatnonzero(runs[model].isna().to_numpy(dtype=bool))
+    if nameless.size:
+        raise ValueError(f"column {model!r} must name the model; row {nameless[0]} is null ({nameless.size} such)")
     columns = {name: positive_column(runs, column) for name, column in amounts.items()}
-    columns["error"] = check_fractions(f"column {error!r}", column_of(runs, error))
+    columns["error"] = check_fractions(f"column {y!r}", column_of(runs, y))
     table = pd.DataFrame({"model": runs[model].astype(str).to_numpy(), **columns})
     sizes = table.groupby("model")["size"].nunique()
     if sizes.max() > 1:
@@ -137,7 +150,9 @@ def _add_cuts(cells: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """How far the error falls where a run differs from the cell in one respect."""
     runs = {str(name): table[name].to_numpy() for name in table}
     cuts = np.array([list(_cuts(cell, runs).values()) for cell in cells.itertuples()])
-    binds = np.array([*_AXES, "none"], dtype=object)[np.where(cuts.any(axis=1), cuts.argmax(axis=1), len(_AXES))]
+    known, cut = ~np.isnan(cuts), np.nan_to_num(cuts, nan=0.0)
+    place = np.where(cut.any(axis=1), cut.argmax(axis=1), len(_AXES) + ~known.any(axis=1))
+    binds = np.array([*_AXES, "none", "unknown"], dtype=object)[place]
     return cells.assign(**{f"{name}_cut": cut for name, cut in zip(_AXES, cuts.T, strict=True)}, binds=binds)
 
 
@@ -148,8 +163,14 @@ def _cuts(cell: Any, runs: dict[str, np.ndarray]) -> dict[str, float]:
         "model": (runs["size"] > cell.size) & (runs["data"] == cell.data) & ~is_longer,
         "duration": is_model & (runs["data"] <= cell.data) & is_longer,
     }
-    least = {name: runs["error"][is_other].min(initial=cell.error) for name, is_other in others.items()}
-    return {name: (cell.error - least[name]) / cell.error if cell.error > 0 else 0.0 for name in _AXES}
+    return {name: _cut(cell.error, runs["error"][others[name]]) for name in _AXES}
+
+
+def _cut(error: float, others: np.ndarray) -> float:
+    """By how much of the error the best of others is better; nan without any."""
+    if others.size == 0:
+        return np.nan
+    return max(error - others.min(), 0.0) / error if error > 0 else 0.0
 
 
 def _best(cells: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -7,10 +7,10 @@ import numpy as np
 from ..bootstrap import case_weights
 from ..errors import FitError
 from .allocation import AllocationFit, Runs, power_line
+from .curves import compute_grid, curve_on_grid
 
 __all__ = ["fit_envelope"]
 
-_NUM_COMPUTE = 1500  # log-spaced, as Hoffmann et al. 2022
 _MOST_CANDIDATES = 32  # a draw misses all of the best 32 curves once in e^32
 _PART = 250  # draws at once: some 10 MB
 
@@ -62,11 +62,11 @@ def _frontier(log_c: np.ndarray, y: np.ndarray, drawn: np.ndarray, tolerance: fl
 
 def _of_curves(runs: Runs, smoothing: float, num_draws: int, rng: np.random.Generator) -> AllocationFit:
     """At 1500 values of compute, over curves that are smoothed and interpolated; a draw is one of the curves."""
-    grid = np.linspace(runs.log_c.min(), runs.log_c.max(), _NUM_COMPUTE)
+    grid = compute_grid(runs.log_c)
     rows = [np.flatnonzero(runs.run == number) for number in range(runs.run.max() + 1)]
     curves = [runs.take(own[np.argsort(runs.log_c[own])]) for own in rows]
-    loss = np.stack([_interpolated(curve.log_c, _smoothed(curve.log_c, curve.y, smoothing), grid) for curve in curves])
-    log_d = np.stack([_interpolated(curve.log_c, curve.log_d, grid) for curve in curves])
+    loss = np.stack([curve_on_grid(curve.log_c, _smoothed(curve.log_c, curve.y, smoothing), grid) for curve in curves])
+    log_d = np.stack([curve_on_grid(curve.log_c, curve.log_d, grid) for curve in curves])
     log_n, group = (np.array([getattr(curve, name)[0] for curve in curves]) for name in ("log_n", "group"))
     counts = _all_and_draws(group, num_draws, rng)
     order, places = np.argsort(loss, axis=0)[:_MOST_CANDIDATES], np.arange(grid.size)
@@ -108,11 +108,6 @@ def _fitted(
         "images_seen": np.exp(log_d[0, order]), "y": y[0, order],
     })  # fmt: skip
     return AllocationFit("envelope", size, data, points, failed)
-
-
-def _interpolated(log_c: np.ndarray, values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """inf outside the curve."""
-    return np.interp(grid, log_c, values, left=np.inf, right=np.inf)
 
 
 def _smoothed(log_c: np.ndarray, y: np.ndarray, bandwidth: float) -> np.ndarray:

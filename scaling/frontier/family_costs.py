@@ -10,16 +10,13 @@ import numpy as np
 
 from ..bootstrap import case_weights
 from ..errors import FitError, FitWarning
+from ..groups import number_groups
 from ..hulls import pareto_frontier
 from ..selection import drawn_selection
 from .fit import FrontierFit, fit_frontier
 from .interpolation import frontier_costs
 
 __all__ = ["Costs", "FamilyRuns", "fit_family", "interpolated_costs", "law_costs"]
-
-_FIRST = (
-    1 + 1e-9
-)  # times the least x of the runs: up to there a draw of a simulated world says only "no more than that"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,6 +35,11 @@ class FamilyRuns:
     y: np.ndarray
     noise: np.ndarray
     groups: np.ndarray | None
+
+    @property
+    def num_units(self) -> int:
+        """Runs, or groups of them, that are drawn again."""
+        return self.x.size if self.groups is None else len(number_groups(self.groups, self.x.size)[0])
 
     @property
     def selected(self) -> np.ndarray:
@@ -62,6 +64,9 @@ def interpolated_costs(runs: FamilyRuns, targets: np.ndarray, num_draws: int, rn
     """On the Pareto frontier, and on those of runs drawn again with their noise."""
     everyone = np.ones((1, runs.x.size), dtype=np.int64)
     low, high = frontier_costs(runs.x, runs.y, drawn_selection(runs.x, runs.y, everyone, "pareto"), targets)
+    if runs.num_units < 2:  # one unit says nothing of others
+        shape = (num_draws, targets.size)
+        return Costs(low[0], high[0], np.full(shape, -np.inf), np.full(shape, np.inf))
     counts = case_weights(runs.x.size, num_draws, rng, runs.groups)
     y = runs.y + runs.noise * rng.standard_normal(counts.shape)
     drawn = frontier_costs(runs.x, y, drawn_selection(runs.x, y, counts, "pareto"), targets)
@@ -70,17 +75,18 @@ def interpolated_costs(runs: FamilyRuns, targets: np.ndarray, num_draws: int, rn
 
 def law_costs(front: FrontierFit, targets: np.ndarray, rng: np.random.Generator) -> Costs:
     """Where the law and its draws reach the targets, inf where never; a draw without a fit says nothing."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):  # a steep draw overflows far below the runs, and one that never falls there is inf
         value, draws = np.log(front.solve_for_x(targets)), np.log(front.bootstrap.solve_for_x(targets))
-    is_first = (front.intervals == "simulated_world") & (draws <= np.log(front.x.min() * _FIRST))
     failed = np.full((front.bootstrap.num_failed, targets.size), np.inf)
-    low = np.concatenate([np.where(is_first, -np.inf, draws), -failed])
+    low = np.concatenate([draws, -failed])
     order = rng.permutation(len(low))  # so that failed draws of two families fall on any of the other's
     return Costs(value, value, low[order], np.concatenate([draws, failed])[order])
 
 
 def fit_family(runs: FamilyRuns, **options: Any) -> tuple[FrontierFit | None, tuple[FitWarning, ...]]:
     """The law of its frontier, None where there is none; and what is to be warned of, with the family's name."""
+    if runs.num_units < 2:
+        return None, (FitWarning("no_law", f"{runs.name} has no law: it is of one group, or one run"),)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

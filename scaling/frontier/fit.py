@@ -14,7 +14,7 @@ from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
 from ..fitting import fit_law
 from ..hulls import check_points
-from ..inputs import check_positive
+from ..inputs import check_positive, check_same_index
 from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
 from ..selection import check_hull_axes, check_selection, drawn_selection, select
@@ -68,12 +68,22 @@ class FrontierFit:
     def _own_warnings(self) -> tuple[FitWarning, ...]:
         if self.stochastic is not None:
             return self.stochastic.warnings
-        name = self.fit.law.name
+        name, found = self.fit.law.name, self._below_limit()
         if self.hull_axes == "linear" or not name.startswith(_HIDDEN_ON_LOG_HULL):
-            return ()
+            return found
         hidden = "a downward bend such as that of a shift d > 0"
         message = f"a lower hull in log axes bends upwards only, so it hides {hidden} from {name!r}: take linear axes"
-        return (FitWarning("hidden_curvature", message),)
+        return (*found, FitWarning("hidden_curvature", message))
+
+    def _below_limit(self) -> tuple[FitWarning, ...]:
+        """That the best run of a frontier lies below what its law falls to, by more than the residuals scatter."""
+        limit = self.fit.limit
+        scatter = np.exp(self.fit.residual_std) if self.fit.objective.log else 1.0
+        if self.selection == "all" or self.fit.law.increasing or not self.y.min() * scatter < limit:
+            return ()
+        num, best = np.count_nonzero(self.y < limit), self.y.min()
+        text = f"{num} runs lie below the irreducible error {limit:.4g}, the best at {best:.4g}: are families mixed?"
+        return (FitWarning("below_limit", text),)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -114,13 +124,16 @@ class FrontierFit:
         """x at which the law falls to y, in the shape of y: an ndarray, or with a `level` the value, low and high.
 
         inf where the law never does, and an end of inf where that share of the draws never does. The interval is what
-        the frontier's draws give, see `fit_frontier`; of "simulated_world" the law's own value may lie outside, and an
-        end at the least x of the runs stands for anything up to it.
+        the frontier's draws give, see `fit_frontier`; of "simulated_world" the law's own value may lie outside, and
+        draws are followed down to a millionth of the least x of the runs, up to a million times the largest.
         """
         value = self.fit.solve_for_x(y)
         if level is None:
             return value
-        low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
+        if value.size == 0:
+            return value, value.copy(), value.copy()
+        with np.errstate(all="ignore"):  # of y at or below 0, and where a steep draw overflows far below the runs
+            low, high = self.bootstrap.quantiles(self.bootstrap.solve_for_x(y), level)
         return value, low.reshape(value.shape), high.reshape(value.shape)
 
     def summary(self, level: float = 0.95) -> str:
@@ -200,8 +213,9 @@ def fit_frontier(
         FitWarning: `poor_fit` where the runs contradict the stochastic frontier, or fit one of a law with a shift far
             better (p < 1e-4: the law must not be extrapolated), or contradict the one whose simulated worlds the
             intervals are of; `few_effective_draws` where the ends of a posterior's intervals are rough;
-            `hidden_curvature` where the law can bend downwards in log-log, e.g. by a shift d, and the hull is one in
-            log axes.
+            `below_limit` where the best run lies below the law's irreducible error by more than the scatter of its
+            residuals; `hidden_curvature` where the law can bend downwards in log-log, e.g. by a shift d, and the hull
+            is one in log axes.
 
     Source: Zhai et al. 2021 (arXiv 2106.04560), section 2; the Pareto rule reproduces their Figure 9. Stochastic
     frontiers: Aigner, Lovell and Schmidt 1977 (J. Econometrics 6).
@@ -217,6 +231,7 @@ def fit_frontier(
         raise ValueError("objective 'binomial' needs the images of each error rate: take the points and fit_law")
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
+    check_same_index(x=x, y=y, groups=groups)
     x, y = check_points(x, y)
     check_hull_axes(hull_axes, selection, x, y)
     if selection == "stochastic":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bootstrap import residual_scale_up
 from ..errors import FitError, FitWarning
 from .allocation import AllocationFit, Runs, power_line
 
@@ -18,7 +19,9 @@ __all__ = ["IsoflopBudgets", "fit_isoflop"]
 
 _FLAT = 1e-9  # curvature, relative to the loss, that rounding can make
 _APART = np.log(1.1)
-_LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1 - leverage)
+_FAR = np.log(100.0)
+_LEAST_BUDGETS = 3  # a line goes through two vertices whatever they are, and its interval says too little
+_REASONS = 2  # of refused budgets that a warning gives
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,7 +75,7 @@ class _Parabola:
             vertex, lowest = self.middle - p1 / (2 * p2), p0 - p1**2 / (4 * p2)
         return vertex, lowest, {
             "concave or flat: the loss has no minimum in model size": is_concave,
-            "vertex {vertex:.3g} outside the model sizes {smallest:.3g} to {largest:.3g}":
+            "vertex {vertex} outside the model sizes {smallest:.3g} to {largest:.3g}":
                 ~((vertex >= smallest) & (vertex <= largest)),
             "the best run is at an end of the model sizes {smallest:.3g} to {largest:.3g}: the minimum may lie beyond":
                 (best <= smallest) | (best >= largest),
@@ -92,7 +95,7 @@ def fit_isoflop(
 
     A budget is refused whose parabola is concave or falls below 0, whose vertex lies outside its sizes, or whose best
     run is of the smallest or the largest of them: a row of the table with its reason, that no power law sees. A draw
-    refuses more of them by the same rules.
+    refuses more of them by the same rules. With fewer than three budgets left the intervals are open.
 
     Args:
         budgets: compute of each, or None: runs of three sizes or more within the tolerance of each other.
@@ -148,10 +151,18 @@ def _row(part: Runs, parabola: _Parabola | None, nominal: float) -> dict[str, ob
     vertex, lowest, refused = parabola.judged(part.y)
     for reason, is_refused in refused.items():
         if is_refused:
-            with np.errstate(over="ignore"):  # the vertex of a nearly straight line
-                values = np.exp([vertex, part.log_n.min(), part.log_n.max()])
-            return row | {"reason": reason.format(**dict(zip(("vertex", "smallest", "largest"), values, strict=True)))}
+            return row | {"reason": reason.format(**_sizes(part.log_n, float(vertex)))}
     return row | {"num_params": np.exp(vertex), "images_seen": np.exp(parabola.log_images(vertex)), "y": float(lowest)}
+
+
+def _sizes(log_n: np.ndarray, vertex: float) -> dict[str, object]:
+    """What a reason names. The vertex of a nearly straight line is any number: beyond a factor it is "far"."""
+    smallest, largest = log_n.min(), log_n.max()
+    is_near = smallest - _FAR < vertex < largest + _FAR
+    return {
+        "vertex": f"{np.exp(vertex):.3g}" if is_near else "far", "smallest": np.exp(smallest),
+        "largest": np.exp(largest),
+    }  # fmt: skip
 
 
 def _num_sizes(log_n: np.ndarray) -> int:
@@ -185,13 +196,26 @@ def _power_laws(
     log_c, log_n, log_d = (np.log(table[name].to_numpy()) for name in ("compute_flops", "num_params", "images_seen"))
     accepted = [parabola for parabola, is_kept in zip(parabolas, kept, strict=True) if parabola is not None and is_kept]
     drawn_n, drawn_d, freedom = _draws(accepted, num_draws, rng)
+    freedom = freedom if len(accepted) >= _LEAST_BUDGETS else 0.0
     weights, drawn = np.ones(len(accepted)), np.isfinite(drawn_n)
     size, failed = power_line(log_c[kept], log_n[kept], weights, drawn_n, drawn, freedom)
     data, _ = power_line(log_c[kept], log_d[kept], weights, drawn_d, drawn, freedom)
-    said = tuple(FitWarning("refused_budget", f"budget {text}") for text in refused)
-    if freedom == 0:
-        said += (FitWarning("few_points", "every budget has three runs: no residual says how wide an interval is"),)
-    return AllocationFit("isoflop", size, data, table, said + failed, budgets=found)
+    return AllocationFit("isoflop", size, data, table, _notes(refused, kept, freedom) + failed, budgets=found)
+
+
+def _notes(refused: list[str], kept: np.ndarray, freedom: float) -> tuple[FitWarning, ...]:
+    found = []
+    if refused:
+        first = "; ".join(refused[:_REASONS]) + (f"; and {len(refused) - _REASONS} more" if refused[_REASONS:] else "")
+        found.append(
+            FitWarning("refused_budget", f"{len(refused)} of {kept.size} budgets are left out: budget {first}")
+        )
+    if kept.sum() < _LEAST_BUDGETS:
+        text = f"{kept.sum()} budgets have a vertex: an interval of a power law needs {_LEAST_BUDGETS}"
+        found.append(FitWarning("few_points", text))
+    elif freedom == 0:
+        found.append(FitWarning("few_points", "every budget has three runs: no residual says how wide an interval is"))
+    return tuple(found)
 
 
 def _draws(
@@ -214,7 +238,8 @@ def _draws(
 
 
 def _scaled_residuals(parabola: _Parabola, curve: np.ndarray) -> np.ndarray:
-    """Relative to the loss and freed of leverage; none of a budget that its parabola goes through."""
+    """Relative to the loss and freed of leverage; none of a budget whose parabola goes through its runs."""
+    if parabola.runs.y.size <= parabola.design.shape[1]:
+        return np.empty(0)
     leverage = np.einsum("ij,ji->i", parabola.design, parabola.inverse)
-    usable = leverage < _LARGEST_LEVERAGE
-    return (parabola.runs.y / curve - 1)[usable] / np.sqrt(1 - leverage[usable])
+    return (parabola.runs.y / curve - 1) * residual_scale_up(leverage)

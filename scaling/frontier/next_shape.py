@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError
-from ..inputs import check_positive, column_of, positive_column
+from ..inputs import check_names, check_positive, column_of, loss_column, positive_column
+from .curves import compute_grid, curve_on_grid
 from .shapes import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["best_shapes", "find_anchor", "next_shape"]
 
 _MULTIPLES = {"width": 16, "depth": 1, "mlp_dim": 16}
-_NUM_COMPUTE = 1500
 _LARGEST_LOG_TAU = 100.0  # e^100: far beyond any shape
 
 
@@ -69,17 +69,30 @@ def next_shape(
         return dict(zip(anchor, values.tolist(), strict=True))
 
     if tau is not None and cost is None and target is None:
-        if not 0 < tau < np.inf:
+        if not isinstance(tau, int | float | np.number) or not 0 < tau < np.inf:
             raise ValueError(f"tau must be positive and finite, got {tau!r}")
         log_tau = float(np.log(tau))
     elif tau is None and cost is not None and target is not None:
         log_tau = _log_tau_at(lambda value: cost(grown(value)), target)
     else:
         raise ValueError("give tau=, or cost= and target=, and not both")
-    units = {name: (multiples or _MULTIPLES).get(name, 1) for name in anchor}
+    units = _check_multiples(anchor, multiples, num_heads)
     if num_heads is not None and "width" in units:
         units["width"] = lcm(units["width"], num_heads)
     return {name: max(round(value / units[name]), 1) * units[name] for name, value in grown(log_tau).items()}
+
+
+def _check_multiples(
+    anchor: Mapping[str, float], multiples: Mapping[str, int] | None, num_heads: int | None
+) -> dict[str, int]:
+    """What each dimension is rounded to a multiple of."""
+    given = {**(multiples or {}), **({} if num_heads is None else {"num_heads": num_heads})}
+    for name, unit in given.items():
+        if name not in (*anchor, "num_heads"):
+            raise ValueError(f"multiples must be of dimensions of the anchor, {[*anchor]}, got {name!r}")
+        if not isinstance(unit, int | np.integer) or unit < 1:
+            raise ValueError(f"multiples and num_heads must be whole and positive, got {name} {unit!r}")
+    return {name: (multiples or _MULTIPLES).get(name, 1) for name in anchor}
 
 
 def _log_tau_at(cost: Callable[[float], float], target: float) -> float:
@@ -102,7 +115,7 @@ def best_shapes(
 ) -> pd.DataFrame:
     """The shapes of a grid sweep that are the best at some compute, the one of least compute first.
 
-    Errors are interpolated in log compute between a shape's runs.
+    Errors are interpolated in log compute between a shape's runs, of which those at one compute (seeds) are averaged.
 
     Args:
         runs: records of a grid of shapes, several values of compute for each.
@@ -121,14 +134,15 @@ def best_shapes(
 
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
+    check_names("dimensions", dimensions)
     log_c = np.log(positive_column(runs, compute))
-    loss = column_of(runs, y)
+    loss = loss_column(runs, y)
     shape = np.stack([column_of(runs, name) for name in dimensions], axis=1)
     if not min_decades >= 0:
         raise ValueError(f"min_decades must not be negative, got {min_decades!r}")
     shapes, place = np.unique(shape, axis=0, return_inverse=True)
-    grid = np.linspace(log_c.min(), log_c.max(), _NUM_COMPUTE)
-    curves = np.stack([_curve(log_c, loss, np.flatnonzero(place.ravel() == k), grid) for k in range(len(shapes))])
+    grid, members = compute_grid(log_c), [place.ravel() == k for k in range(len(shapes))]
+    curves = np.stack([curve_on_grid(log_c[member], loss[member], grid) for member in members])
     best = np.argmin(curves, axis=0)
     rows = []
     for number in np.unique(best[np.isfinite(curves.min(axis=0))]):
@@ -140,12 +154,6 @@ def best_shapes(
             "reason": _why_no_anchor(shapes[number], shapes, dimensions, decades, min_decades),
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("compute_low", ignore_index=True)
-
-
-def _curve(log_c: np.ndarray, loss: np.ndarray, rows: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """inf beyond the runs of a shape."""
-    rows = rows[np.argsort(log_c[rows], kind="stable")]
-    return np.interp(grid, log_c[rows], loss[rows], left=np.inf, right=np.inf)
 
 
 def _why_no_anchor(

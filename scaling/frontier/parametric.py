@@ -8,6 +8,7 @@ from ..bootstrap import bootstrap_fit
 from ..errors import FitError, FitWarning
 from ..fitting import quiet_fit
 from ..laws import find_law
+from ..laws.additive import log_optimum
 from .allocation import AllocationFit, PowerLine, Runs
 
 __all__ = ["fit_parametric", "flops_constant"]
@@ -40,6 +41,8 @@ def fit_parametric(
     boot = bootstrap_fit(fit, num_draws=num_draws, rng=rng, groups=runs.group if has_groups else None)
     log_k = np.log(flops_per_param_image or flops_constant(runs))
     pivot = float(np.mean(runs.log_c))
+    log_n, exponent = log_optimum(boot.params, pivot - log_k)[0]
+    boot = boot.keep(np.asarray(~np.isnan(log_n + exponent)))
     size, data = (_line(which, fit.params, boot.params, pivot, log_k, fit.degrees_of_freedom) for which in (0, 1))
     points = pd.DataFrame({
         "compute_flops": np.exp(runs.log_c), "num_params": np.exp(runs.log_n),
@@ -51,19 +54,9 @@ def fit_parametric(
 def _line(
     which: int, params: dict[str, float], draws: dict[str, np.ndarray], pivot: float, log_k: float, freedom: float
 ) -> PowerLine:
-    value, exponent = _optimum(params, pivot - log_k)[which]
-    drawn = np.stack(_optimum(draws, pivot - log_k)[which], axis=1)
-    return PowerLine(pivot, float(value), float(exponent), drawn[~np.isnan(drawn).any(axis=1)], freedom)
-
-
-def _optimum(params: dict, log_nd: float) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """(log N, a) and (log D, b) at the optimum of all N and D whose product has this logarithm."""
-    a, b, alpha, beta = (np.asarray(params[name], dtype=float) for name in ("A", "B", "alpha", "beta"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_g = (np.log(alpha) + np.log(a) - np.log(beta) - np.log(b)) / (alpha + beta)
-        exponent = beta / (alpha + beta)
-        log_n = log_g + exponent * log_nd
-    return (log_n, exponent), (log_nd - log_n, 1 - exponent)
+    value, exponent = log_optimum(params, pivot - log_k)[which]
+    drawn = np.stack(log_optimum(draws, pivot - log_k)[which], axis=1)
+    return PowerLine(pivot, float(value), float(exponent), drawn, freedom)
 
 
 def _uneven(runs: Runs) -> tuple[FitWarning, ...]:

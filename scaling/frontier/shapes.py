@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..bootstrap import BootstrapFit, bootstrap_fit
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting import quiet_fit
-from ..inputs import check_positive, finished_rows, loss_column, positive_column
+from ..inputs import check_names, check_positive, finished_rows, loss_column, positive_column
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 
@@ -24,7 +24,7 @@ __all__ = ["DIMENSIONS", "SOVIT_EXPONENTS", "ShapeFit", "fit_shapes"]
 
 DIMENSIONS = ("width", "depth", "mlp_dim")
 SOVIT_EXPONENTS = {"width": 0.22, "depth": 0.45, "mlp_dim": 0.6}  # Alabdulmohsin et al. 2023, image classification
-_LEAST_LEVELS = 2  # values of compute at which the optimum must lie inside a sweep
+_LEAST_COMPUTE_VALUES = 2  # values of compute at which the optimum must lie inside a sweep
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -58,18 +58,19 @@ class ShapeFit:
         return self.exponent_table()
 
     def exponent_table(self, level: float = 0.95) -> pd.DataFrame:
-        """A row a dimension: dimension, s, low, high, share_inside (of the values of compute), num_runs, reason."""
+        """A row a dimension: dimension, s, s_low, s_high, share_inside (of the values of compute), num_runs, reason."""
         import pandas as pd  # here, because it is most of the time of the import
 
         check_level(level)
         rows = []
         for name in self.center:
-            row = {"dimension": name, "s": np.nan, "low": np.nan, "high": np.nan, "share_inside": 0.0, "num_runs": 0}
+            row: dict[str, object] = {"dimension": name, "s": np.nan, "s_low": np.nan, "s_high": np.nan}
+            row |= {"share_inside": 0.0, "num_runs": 0}
             if name in self.draws:
                 draws = self.draws[name]
                 low, high = draws.quantiles(_exponent(draws.params), level)
-                row |= {"s": float(_exponent(draws.fit.params)), "low": float(low), "high": float(high),
-                        "share_inside": float(_is_inside(draws).mean()), "num_runs": draws.fit.y.size}  # fmt: skip
+                row |= {"s": float(_exponent(draws.fit.params)), "s_low": float(low), "s_high": float(high)}
+                row |= {"share_inside": float(_is_inside(draws).mean()), "num_runs": draws.fit.y.size}
             rows.append(row | {"reason": self.reasons.get(name, "")})
         return pd.DataFrame(rows)
 
@@ -97,7 +98,6 @@ class ShapeFit:
             return value
         drawn = {name: values[:, None] for name, values in draws.params.items()}
         log_x = log_optimum(drawn, np.log(compute).ravel())
-        log_x = log_x[~np.isnan(log_x).any(axis=1)]  # a draw without both terms has no optimum
         low, high = (end.reshape(value.shape) for end in np.exp(draws.quantiles(log_x, level)))
         return Prediction(compute, value, low, high, level, "confidence")
 
@@ -105,7 +105,7 @@ class ShapeFit:
         """The exponent of each dimension, and what a reader must know."""
         lines = ["compute-optimal shape: x ~ t^s, around " + ", ".join(f"{n} {v:g}" for n, v in self.center.items())]
         for row in self.exponent_table(level).to_dict("records"):
-            text = f"s = {row['s']:.3f} [{row['low']:.3f}, {row['high']:.3f}], {level:.0%} interval"
+            text = f"s = {row['s']:.3f} [{row['s_low']:.3f}, {row['s_high']:.3f}], {level:.0%} interval"
             lines.append(f"  {row['dimension']:>8}: " + (f"none ({row['reason']})" if row["reason"] else text))
         return "\n".join([*lines, *warning_lines(self.warnings)])
 
@@ -160,12 +160,11 @@ def fit_shapes(
     """
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")
+    check_names("dimensions", dimensions)
     runs = runs[finished_rows(runs)]
     t = positive_column(runs, compute)
     values = loss_column(runs, y)
     shape = {name: positive_column(runs, name) for name in dimensions}
-    if not shape:
-        raise ValueError(f"dimensions must name columns of the shape, such as {DIMENSIONS}, got {dimensions!r}")
     middle = _center(shape, center)
     rng = np.random.default_rng(0 if rng is None else rng)
     draws, reasons = {}, {}
@@ -201,14 +200,20 @@ def _fitted(
         raise FitError(f"{np.unique(x).size} values of {name} where the other dimensions are the center's, at least 3")
     fit = quiet_fit(SHAPE_LAW, np.stack([x, compute], axis=1), y)
     draws = bootstrap_fit(fit, num_draws=num_draws, rng=rng)
+    draws = draws.keep(_has_optimum(draws.params))
     inside = _is_inside(draws)
-    if inside.sum() < _LEAST_LEVELS:
+    if inside.sum() < _LEAST_COMPUTE_VALUES:
         first, last = np.exp(log_optimum(fit.params, np.log([compute.min(), compute.max()])))
         raise FitError(
             f"the optimum of {name} goes from {first:.3g} to {last:.3g}: it must lie strictly inside the sweep,"
-            f" {x.min():g} to {x.max():g}, at {_LEAST_LEVELS} values of compute; it does at {inside.sum()}"
+            f" {x.min():g} to {x.max():g}, at {_LEAST_COMPUTE_VALUES} values of compute; it does at {inside.sum()}"
         )
     return draws
+
+
+def _has_optimum(params: dict) -> np.ndarray:
+    """Whether each draw's law has an optimum and its exponent: not where a and b, or alpha and beta, are both 0."""
+    return np.isfinite(_exponent(params)) & ~np.isnan(log_optimum(params, np.asarray(0.0)))
 
 
 def _is_inside(draws: BootstrapFit) -> np.ndarray:
@@ -219,4 +224,5 @@ def _is_inside(draws: BootstrapFit) -> np.ndarray:
 
 
 def _exponent(params: dict) -> np.ndarray:
-    return np.asarray(params["c"]) / (np.asarray(params["a"]) + np.asarray(params["b"]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(params["c"]) / (np.asarray(params["a"]) + np.asarray(params["b"]))

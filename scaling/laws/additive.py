@@ -1,10 +1,13 @@
 """L = E + A N^-alpha + B D^-beta: a law of parameters and of data."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from .base import Law, columns, exponents_over
 
-__all__ = ["additive"]
+__all__ = ["additive", "log_optimum"]
 
 
 def _powers(theta: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -68,3 +71,21 @@ additive = Law(
     inputs=("N", "D"),
     num_starts=8,
 )
+
+
+def log_optimum(
+    params: Mapping[str, Any], log_nd: np.ndarray | float
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """(log N, a) and (log D, b) of least L among all N and D whose product has this logarithm.
+
+    N = G (N D)^a and D = (N D)^b / G: a = beta / (alpha + beta), b = 1 - a, G = (alpha A / (beta B))^(1 / (alpha +
+    beta)). nan where alpha + beta is 0.
+
+    Source: Hoffmann et al. 2022 (arXiv 2203.15556), Eq. 4.
+    """
+    a, b, alpha, beta = (np.asarray(params[name], dtype=float) for name in ("A", "B", "alpha", "beta"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_g = (np.log(alpha) + np.log(a) - np.log(beta) - np.log(b)) / (alpha + beta)
+        exponent = beta / (alpha + beta)
+        log_n = log_g + exponent * log_nd
+    return (log_n, exponent), (log_nd - log_n, 1 - exponent)

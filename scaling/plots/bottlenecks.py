@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from ..frontier import Bottlenecks
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_bottlenecks"]
 
+_EDGE = 0.15  # of the width: a name there is drawn to the inside
 _NEAR = 0.05  # of the width of the axes: two names that near to each other overlap
+_ROOM = 0.06  # of the height, below the best error, for its name
+_DARKEST, _LIGHTEST = 0.0, 0.9  # of the colour map: the end of viridis is too pale for a line on white
+_ORDER = {"data": "data", "model": "size"}
 _PANELS = {"model": ("size", "data"), "data": ("data", "model")}
 
 
@@ -25,8 +30,9 @@ def plot_bottlenecks(
 ) -> Axes:  # fmt: skip
     """Best error against the size of the model, or of the data, for each of the other, and the best of all.
 
-    A line is the best error at that size or less: where it runs level, the other axis holds the runs back. A cell whose
-    best run is not its longest has a cross.
+    Where a line runs level, the other axis holds the runs back. Against data it joins the points of a model, and rises
+    where they differ in more, such as their duration; against model size, of which several models may be alike, it is
+    the best error at that size or less. A cell whose best run is not its longest has a cross.
 
     Args:
         found: from `bottlenecks`.
@@ -39,21 +45,30 @@ def plot_bottlenecks(
     ax = ax or new_axes()
     across, lines = _PANELS[panel]
     cells, best = found.cells, found.by_model if panel == "model" else found.by_data
-    for place, (name, line) in enumerate(cells.groupby(lines, sort=False)):
-        colour, marker = STYLES[place % len(STYLES)][0], STYLES[(place + place // len(STYLES)) % len(STYLES)][1]
-        label = f"{_count(name)} images" if lines == "data" else str(name)
-        ax.plot(line[across], line["error"], marker, color=colour, ms=5, alpha=0.6, mew=0)
-        ax.plot(line[across], line["error"].cummin(), marker + "-", color=colour, ms=0, lw=1.2)
-        ax.plot([], [], marker + "-", color=colour, ms=5, lw=1.2, label=label)
+    parts = list(cells.sort_values([_ORDER[lines], across]).groupby(lines, sort=False))
+    colours = colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, len(parts)))  # from small to large
+    for place, (name, line) in enumerate(parts):
+        label, marker = f"{_count(name)} images" if lines == "data" else str(name), STYLES[place % len(STYLES)][1]
+        joined = line["error"].cummin() if panel == "model" else line["error"]
+        ax.plot(line[across], joined, "-", color=colours[place], lw=1.2)
+        ax.plot(line[across], line["error"], marker, color=colours[place], ms=5, mew=0)
+        ax.plot([], [], marker + "-", color=colours[place], ms=5, lw=1.2, mew=0, label=label)
     ax.plot(best[across], best["error"], "o", mfc="none", mec=LAW_COLOUR, ms=10, label=f"best of each {panel} size")
     worse = cells[~cells["is_longest"]]
     if len(worse):
         ax.plot(worse[across], worse["error"], "x", color=LAW_COLOUR, ms=8, mew=1.5, label="longer was worse")
+    if panel == "model":
+        ax.plot([], [], "-", color="0.5", lw=1.2, label="lines: best at that size or less")
     labels = {"model": "model size (parameters)", "data": "size of the data (training images)"}
-    ax.set(xscale="log", yscale="log", xlabel=x_label or labels[panel], ylabel=y_label)
-    error_axis(ax, cells["error"].to_numpy(dtype=float))
+    ax.set(xscale="log", xlabel=x_label or labels[panel], ylabel=y_label)
+    shown = cells.loc[cells["error"] > 0, "error"].to_numpy(dtype=float)
+    if shown.size:  # a logarithmic axis has no place for an error of 0
+        ax.set_yscale("log")
+        error_axis(ax, shown)
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(bottom / (top / bottom) ** _ROOM, top)
     _name_best(ax, best, across)
-    legend(ax, "lower left")
+    legend(ax, "best")
     return ax
 
 
@@ -61,8 +76,11 @@ def _name_best(ax: Axes, best: pd.DataFrame, across: str) -> None:
     """Names of the best models that no smaller size beats, below their points, where the next one leaves room."""
     named = best[best["error"] <= best["error"].cummin()]
     gaps = np.append(np.diff(np.log(named[across])), np.inf)
-    for row in named[gaps > _NEAR * np.ptp(np.log(ax.get_xlim()))].itertuples():
-        below = {"textcoords": "offset points", "xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
+    left, right = ax.get_xlim()
+    for row in named[gaps > _NEAR * np.log(right / left)].itertuples():
+        share = np.log(getattr(row, across) / left) / np.log(right / left)
+        side = "left" if share < _EDGE else "right" if share > 1 - _EDGE else "center"
+        below = {"textcoords": "offset points", "xytext": (0, -9), "ha": side, "va": "top", "fontsize": "small"}
         ax.annotate(row.model, (getattr(row, across), row.error), color=LAW_COLOUR, **below)
 
 

@@ -5,13 +5,13 @@ from matplotlib.axes import Axes
 
 from ..frontier import CostRatio, FrontierFit
 from ..frontier.family_costs import FamilyRuns
-from .style import LAW_COLOUR, error_axis, legend, new_axes, style_of
+from .style import LAW_COLOUR, error_axis, law_at, legend, new_axes, style_of
 
 __all__ = ["plot_cost_ratio"]
 
 _MOST_ARROWS = 6  # of more targets those at equal steps are drawn
 _LINE = 0.045  # of the height of the axes that a label takes
-_ROOM = 0.2  # of the width of the axes, for the labels
+_ROOM = 0.35  # of the width of the axes, for the labels, right of all runs
 _BEYOND = 3.0  # how far beyond a family's runs its law is drawn, as a factor of x
 
 
@@ -34,13 +34,13 @@ def plot_cost_ratio(
         raise ValueError(f"method must be 'interpolation' or 'law', got {method!r}")
     ax = ax or new_axes()
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
-    names = sorted((ratios.reference.name, ratios.rival.name))
+    names = ratios.families or sorted((ratios.reference.name, ratios.rival.name))
     pair = ((ratios.reference, ratios.reference_law), (ratios.rival, ratios.rival_law))
     for runs, front in pair:
         _draw_family(ax, runs, front, *style_of(runs.name, names))
     error_axis(ax, np.concatenate([ratios.reference.y, ratios.rival.y]))
     _draw_arrows(ax, ratios, method)
-    legend(ax, "lower left")
+    legend(ax, "best")
     return ax
 
 
@@ -52,7 +52,7 @@ def _draw_family(ax: Axes, runs: FamilyRuns, front: FrontierFit | None, colour: 
     if front is None:
         return
     grid = np.geomspace(runs.x.min() / _BEYOND, runs.x.max() * _BEYOND, 200)
-    law, is_before, is_after = front.fit.predict(grid), grid < runs.x.min(), grid > runs.x.max()
+    law, is_before, is_after = law_at(front.fit, grid), grid < runs.x.min(), grid > runs.x.max()
     is_inside = ~is_before & ~is_after
     ax.plot(grid[is_inside], law[is_inside], ":", color=colour, lw=1.2, label=f"{runs.name} law")
     for part in (is_before, is_after):
@@ -60,25 +60,26 @@ def _draw_family(ax: Axes, runs: FamilyRuns, front: FrontierFit | None, colour: 
 
 
 def _draw_arrows(ax: Axes, ratios: CostRatio, method: str) -> None:
-    table = ratios.table[(ratios.table["method"] == method) & np.isfinite(ratios.table["ratio"])]
+    table = ratios.table[(ratios.table["method"] == method) & np.isfinite(ratios.table["ratio"].astype(float))]
     table = table[table["ratio"] > 0].sort_values("target_error")
+    if table.empty:
+        return
     shown = table.iloc[np.unique(np.linspace(0, len(table) - 1, min(len(table), _MOST_ARROWS)).astype(int))]
     arrow = {"arrowstyle": "->", "color": LAW_COLOUR, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
-    heights = _apart(np.log(shown["target_error"].to_numpy()), _LINE * np.ptp(np.log(ax.get_ylim())))
+    heights = _apart(np.log(shown["target_error"].to_numpy(dtype=float)), _LINE * np.ptp(np.log(ax.get_ylim())))
+    left, right = ax.get_xlim()
+    edge = right * (right / left) ** _ROOM
     columns = ("reference_cost", "rival_cost", "target_error", "ratio", "low", "high")
     rows = shown[[*columns]].to_numpy(dtype=float)
     for (start, end, error, ratio, low, high), height in zip(rows, np.exp(heights), strict=True):
         ax.annotate("", (end, error), (start, error), arrowprops=arrow)
-        # Right of both frontiers, and of both laws, there is room, since they fall.
-        costs = ratios.table.loc[ratios.table["target_error"] == error, [*columns[:2]]].to_numpy(dtype=float)
+        ax.plot([max(start, end), right], [error, height], ":", color="0.6", lw=0.7, zorder=0)
         text = f"{ratio:.3g}× [{low:.2g}, {'open' if np.isinf(high) else f'{high:.2g}'}]"
-        right = {"textcoords": "offset points", "xytext": (8, 0), "va": "center", "fontsize": "small"}
-        ax.annotate(text, (costs[np.isfinite(costs)].max(), height), color=LAW_COLOUR, **right)
-    if len(shown):
-        label = f"cost of {ratios.rival.name} / {ratios.reference.name} at equal\nerror, {ratios.level:.0%} interval"
-        ax.plot([], [], "-", marker=">", color=LAW_COLOUR, lw=1.3, ms=4, label=label)
-        left, right = ax.get_xlim()
-        ax.set_xlim(left, right * (right / left) ** _ROOM)
+        beside = {"textcoords": "offset points", "xytext": (-3, 0), "va": "center", "ha": "right"}
+        ax.annotate(text, (edge, height), fontsize="small", color=LAW_COLOUR, **beside)
+    label = f"cost of {ratios.rival.name} / {ratios.reference.name} at equal\nerror, {ratios.level:.0%} interval"
+    ax.plot([], [], "-", marker=">", color=LAW_COLOUR, lw=1.3, ms=4, label=label)
+    ax.set_xlim(left, edge)
 
 
 def _apart(heights: np.ndarray, gap: float) -> np.ndarray:

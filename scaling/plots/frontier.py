@@ -7,11 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..frontier import FrontierFit
-from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, draw_points, error_axis, legend, new_axes
+from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, draw_points, error_axis, law_at, legend, new_axes
 
 __all__ = ["plot_frontier"]
 
 _SHOWN = 0.5  # of the least error: from there on the irreducible error is worth the space
+_SEARCHED = 5000  # runs among which a place for the legend that hides none is sought
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 
 
@@ -41,7 +42,7 @@ def plot_frontier(
     for result, colour in ((front, LAW_COLOUR), (beside, BESIDE_COLOUR)):
         if result is not None:
             _draw_frontier_law(ax, result, level, colour)
-    legend(ax, "lower left")
+    legend(ax, "best" if front.x.size <= _SEARCHED else "lower left")
     return ax
 
 
@@ -50,7 +51,7 @@ def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) 
     if front.stochastic is not None:
         start, end = front.x.min(), front.x.max()
     grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
-    law, band, fitted = front.fit.predict(grid), front.predict(grid, level), grid <= end
+    law, band, fitted = law_at(front.fit, grid), front.predict(grid, level), grid <= end
     ax.plot(
         grid[fitted],
         law[fitted],

@@ -3,10 +3,13 @@
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm
 
 from ..errors import FitError
 from ..frontier import OptimalAllocation
 from ..frontier.allocation import AllocationFit
+from ..frontier.optimal import interval_text
 from .style import LAW_COLOUR, STYLES, amount, legend, legend_beside, new_axes
 
 __all__ = ["plot_isoflop", "plot_optimal"]
@@ -17,6 +20,9 @@ _WIDTHS = {"envelope": 3.5, "isoflop": 2.5, "parametric": 1.5}  # so that each s
 _EXTRAPOLATED = 10.0  # how far beyond the most compute the power laws are drawn, as a factor
 _MANY_POINTS = 200
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
+_SHOWN = ListedColormap(colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, 256)))
+_MOST_NAMED = 8  # budgets in a legend
+_REFUSED = "0.7"
 
 
 def plot_optimal(
@@ -46,7 +52,8 @@ def plot_optimal(
         _draw_approach(ax, fit, quantity, end, level, colour, marker)
         line = getattr(fit, quantity)
         low, high = line.exponent_interval(level)
-        text = f"{_NAMES[approach]}: {symbol} ~ C^{exponent}, {exponent} = {line.exponent:.2f} [{low:.2f}, {high:.2f}]"
+        text = f"{_NAMES[approach]}: {symbol} ~ C^{exponent}, {exponent} = {line.exponent:.2f} "
+        text += interval_text(low, high, 2)
         shown = "" if approach == "parametric" else marker
         ax.plot([], [], marker=shown, color=colour, lw=_WIDTHS[approach], ms=7, label=text)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=f"compute-optimal {y_label}")
@@ -66,13 +73,16 @@ def _draw_approach(
     line, inside, width = getattr(fit, quantity), grid <= compute.max(), _WIDTHS[fit.approach]
     ax.plot(grid[inside], line.predict(grid[inside]), "-", color=colour, lw=width)
     ax.plot(grid[~inside], line.predict(grid[~inside]), "--", color=colour, lw=width)
-    ax.fill_between(grid, *line.interval(grid, level), color=colour, alpha=0.12, lw=0)
+    band = line.interval(grid, level)
+    if np.isfinite(band).all():  # not of an open interval
+        ax.fill_between(grid, *band, color=colour, alpha=0.12, lw=0)
 
 
 def plot_isoflop(result: OptimalAllocation, *, ax: Axes | None = None, y_label: str = "upstream error") -> Axes:
     """Error against model size at each budget of compute: runs, parabola, and its vertex as a star.
 
-    A refused budget has hollow runs, a dotted parabola and no star.
+    A refused budget has hollow runs, a dotted parabola and no star; of more than eight budgets the refused ones are
+    grey, and a bar has the colours of compute.
 
     Args:
         result: from `optimal_allocation`.
@@ -87,17 +97,44 @@ def plot_isoflop(result: OptimalAllocation, *, ax: Axes | None = None, y_label: 
         raise FitError(f"no IsoFLOP budgets: {result.reasons.get('isoflop', 'the approach was not asked for')}")
     ax = ax or new_axes()
     table, size = budgets.table, np.exp(budgets.runs.log_n)
-    colours = colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, len(table)))
+    are_many = len(table) > _MOST_NAMED
+    colours = _colours(table["compute_flops"].to_numpy(), are_many)
     for row, (colour, compute, reason) in enumerate(zip(colours, table["compute_flops"], table["reason"], strict=True)):
         own = budgets.budget == row
         line, fill, note = ("-", colour, "") if reason == "" else (":", "none", " (refused)")
+        colour = _REFUSED if are_many and reason else colour
         ax.plot(size[own], budgets.runs.y[own], "o", color=colour, ms=4.5, mfc=fill)
         if own.any() and np.isfinite(budgets.middle[row]):
             grid = np.geomspace(size[own].min(), size[own].max(), 100)
             ax.plot(grid, budgets.parabola(row, grid), line, color=colour, lw=1.5)
-        ax.plot([], [], f"o{line}", color=colour, ms=4.5, mfc=fill, label=amount(float(compute)) + note)
+        if not are_many:
+            ax.plot([], [], f"o{line}", color=colour, ms=4.5, mfc=fill, label=amount(float(compute)) + note)
+    num_refused = int((table["reason"] != "").sum())
+    if are_many and num_refused:
+        ax.plot([], [], "o:", color=_REFUSED, ms=4.5, mfc="none", label=f"{num_refused} refused budgets")
     star = {"color": LAW_COLOUR, "ms": 11, "mec": "white", "mew": 0.7, "zorder": 5}
     ax.plot(table["num_params"], table["y"], "*", label="vertex", **star)
     ax.set(xscale="log", xlabel="model size (parameters)", ylabel=y_label)
-    legend_beside(ax, title="compute", fontsize="small", title_fontsize="small")
+    if are_many:
+        _draw_bar(ax, table["compute_flops"].to_numpy())
+        legend(ax, "best")
+    else:
+        legend_beside(ax, title="compute", fontsize="small", title_fontsize="small")
     return ax
+
+
+def _colours(compute: np.ndarray, by_compute: bool) -> np.ndarray:
+    """Of each budget, evenly or by its log compute."""
+    if by_compute:
+        return _SHOWN(_norm(compute)(compute))
+    return colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, compute.size))
+
+
+def _norm(compute: np.ndarray) -> LogNorm:
+    return LogNorm(compute.min(), compute.max())
+
+
+def _draw_bar(ax: Axes, compute: np.ndarray) -> None:
+    figure = ax.get_figure()
+    if figure is not None:
+        figure.colorbar(ScalarMappable(_norm(compute), _SHOWN), ax=ax, label="compute")

@@ -50,7 +50,7 @@ def plot_shapes(
         _draw_optimum(ax, result, dimension, float(t), level, (sweep[0], sweep[-1]))
     _draw_path(ax, result, dimension, levels)
     row = result.exponent_table(level).set_index("dimension").loc[dimension]
-    label = f"optimum ~ C^s,\ns = {row['s']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+    label = f"optimum ~ C^s,\ns = {row['s']:.2f} [{row['s_low']:.2f}, {row['s_high']:.2f}]"
     ax.plot([], [], "*", color=LAW_COLOUR, ms=10, label=label)
     ax.set(xscale="log", xlabel=_UNITS.get(dimension, dimension), ylabel=y_label)
     ax.xaxis.set_major_locator(FixedLocator(sweep.tolist()))

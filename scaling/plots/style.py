@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+from ..errors import FitWarning
+from ..fit import Fit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +30,7 @@ __all__ = [
     "error_axis",
     "label_column",
     "label_points",
+    "law_at",
     "legend",
     "legend_above",
     "legend_beside",
@@ -57,10 +62,10 @@ def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:
 
 
 def style_of(name: str, names: Sequence[str]) -> tuple[str, str]:
-    """Colour and marker of a group among sorted names: a family has its own, alike in every figure."""
-    others = [other for other in names if other not in _FAMILIES]
+    """Colour and marker of a group among sorted names: a family has its own, alike in every figure ("ViT" as "vit")."""
+    others = [other for other in names if other.lower() not in _FAMILIES]
     first_other = len(_FAMILIES) if len(others) < len(names) else 0
-    place = _FAMILIES.index(name) if name in _FAMILIES else first_other + others.index(name)
+    place = _FAMILIES.index(name.lower()) if name.lower() in _FAMILIES else first_other + others.index(name)
     # Where the colours come round again, other markers do.
     return STYLES[place % len(STYLES)][0], STYLES[(place + place // len(STYLES)) % len(STYLES)][1]
 
@@ -116,6 +121,13 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], c
     ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)
 
 
+def law_at(fit: Fit, x: np.ndarray) -> np.ndarray:
+    """The law at x without a warning of extrapolation: a figure draws that part apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return fit.predict(x)
+
+
 def legend(ax: Axes, loc: Any) -> None:
     num_entries = len(ax.get_legend_handles_labels()[0])
     if num_entries == 0:
@@ -133,9 +145,15 @@ def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns:
 
 
 def legend_beside(ax: Axes, **options: Any) -> None:
-    """On the right of the axes, where it hides no point; of a figure of one plot, which is widened for it."""
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
+    """On the right of the axes, where it hides no point; of a figure of one plot, which is widened for it.
+
+    In a figure without a layout, which would cut it off, it stands inside.
+    """
     figure = ax.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        ax.legend(framealpha=0.8, edgecolor="none", loc="best", **options)
+        return
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
     if figure is not None and len(figure.axes) == 1:
         figure.set_figwidth(_WITH_LEGEND)
 

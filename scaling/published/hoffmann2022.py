@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..laws.additive import log_optimum
 from .result import PublishedFit, check_pairs, least_of_grid
 
 __all__ = ["BESIROGLU_2024", "HOFFMANN_2022", "HOFFMANN_2022_ROUNDED", "compute_optimal_params", "hoffmann2022"]
@@ -91,9 +92,8 @@ def compute_optimal_params(params: Mapping[str, float], compute: ArrayLike) -> n
     >>> float(compute_optimal_params(HOFFMANN_2022, 5.88e23).round(-9))  # the compute of Chinchilla
     41000000000.0
     """
-    alpha, beta = params["alpha"], params["beta"]
-    scale = (alpha * params["A"] / (beta * params["B"])) ** (1 / (alpha + beta))
-    return scale * (np.asarray(compute, dtype=float) / _FLOPS_PER_PARAM_AND_TOKEN) ** (beta / (alpha + beta))
+    (log_n, _), _ = log_optimum(params, np.log(np.asarray(compute, dtype=float) / _FLOPS_PER_PARAM_AND_TOKEN))
+    return np.exp(log_n)
 
 
 def _starts(log_x: np.ndarray, log_y: np.ndarray, delta: float, num_starts: int | None) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns
+from ..inputs import check_columns, check_same_index
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,17 +45,6 @@ def labelled_row(table: pd.DataFrame, label: Any) -> int:
         near = get_close_matches(str(label), names, n=3) or names
         raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
     return labels.index(label)
-
-
-def check_same_index(**values: Any) -> None:
-    """A ValueError where two Series name their rows differently: they would be matched by place."""
-    import pandas as pd  # here, because it is most of the time of the import
-
-    series = {name: value for name, value in values.items() if isinstance(value, pd.Series)}
-    for name, value in list(series.items())[1:]:
-        first = next(iter(series))
-        if not value.index.equals(series[first].index):
-            raise ValueError(f"{first} and {name} must have the same index in the same order")
 
 
 def check_shapes(**values: ArrayLike) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from scaling.transfer import RULES, Rule, compare_scalings, predict_best_models
 
-from .timm_transfer import TASKS, family_of, frontiers, inference, models_of, ratio
+from .timm_transfer import TASKS, family_of, inference, models_of, ratios
 
 pytestmark = [
     pytest.mark.usefixtures("data_folder"),
@@ -39,7 +39,8 @@ def test_families():
 
 def test_vision_transformers_reach_an_error_with_less_inference_compute_than_resnets():
     """Checkpoints of unequal pre-training: half the FLOPs at an error of .2, and fewer at any share of the interval."""
-    middle, low, high = ratio(frontiers(inference(), selection="stochastic"), 0.2)
+    table = ratios(inference(), (0.2,)).table
+    middle, low, high = table[table["method"] == "law"][["ratio", "low", "high"]].iloc[0]
     assert 0.3 < middle < 0.7
     assert 0.15 < low < middle < high < 1
 

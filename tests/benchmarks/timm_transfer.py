@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling import FitError, FitWarning, derived_interval, fit_frontier, fit_transfer
-from scaling.frontier import FrontierFit
+from scaling import FitError, FitWarning, fit_transfer
+from scaling.frontier import CostRatio, cost_ratio
 from scaling.transfer import compare_best_models, compare_scalings
 
 RESULTS = Path(__file__).parent / "results"
@@ -112,19 +112,10 @@ def family_of(model: str) -> str:
     return next((family for family, pattern in FAMILIES.items() if re.search(pattern, model)), "other")
 
 
-def frontiers(frame: pd.DataFrame, **options: Any) -> dict[str, FrontierFit]:
-    found = {}
-    for family in FAMILIES:
-        rows = frame[frame["family"] == family]
-        found[family] = fit_frontier(rows["flops"], rows["error"], **options)
-    return found
-
-
-def ratio(fits: dict[str, FrontierFit], error: float) -> tuple[float, float, float]:
-    """FLOPs of a vision transformer over those of a ResNet of equal error, with a 95 % interval."""
-    vit, resnet = fits["vit"], fits["resnet"]
-    middle = float(vit.fit.solve_for_x(error) / resnet.fit.solve_for_x(error))
-    return middle, *derived_interval(lambda a, b: (a.solve_for_x(error) / b.solve_for_x(error))[:, 0], vit, resnet)
+def ratios(frame: pd.DataFrame, errors: tuple[float, ...] = ERRORS) -> CostRatio:
+    """FLOPs of a vision transformer over those of a ResNet of equal error, of stochastic frontiers."""
+    columns = (frame["flops"], frame["error"], frame["family"])
+    return cost_ratio(*columns, reference="resnet", rival="vit", targets=errors, selection="stochastic")
 
 
 def format_table(table: pd.DataFrame) -> str:
@@ -143,21 +134,17 @@ def frontier_lines() -> list[str]:
     lines = []
     frame = inference()
     for what, rows in (("all weights", frame), ("trained on ImageNet-1k alone", frame[frame["only_in1k"]])):
-        fits = frontiers(rows, selection="stochastic")
-        for family, fit in fits.items():
+        found = ratios(rows)
+        for family, fit in (("vit", found.rival_law), ("resnet", found.reference_law)):
+            if fit is None:
+                continue
             params = ", ".join(f"{k} {v:.3g}" for k, v in fit.params.items())
             kinds = ", ".join(warning.kind for warning in fit.warnings)
             lines.append(f"{what:30} {family:7} {fit.x.size:4} models: {params} {kinds}")
-        lines += [_ratio_line(what, fits, error) for error in ERRORS]
+        for row in found.table[found.table["method"] == "law"].itertuples():
+            text = f"{row.ratio:.2f} [{row.low:.2f}, {row.high:.2f}]"
+            lines.append(f"{what:30} error {row.target_error:.2f}: vit over resnet FLOPs {text}")
     return lines
-
-
-def _ratio_line(what: str, fits: dict[str, FrontierFit], error: float) -> str:
-    try:
-        middle, low, high = ratio(fits, error)
-    except ValueError as reason:
-        return f"{what:30} error {error:.2f}: no ratio, {reason}"
-    return f"{what:30} error {error:.2f}: vit over resnet FLOPs {middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ def zhai(published):
         runs.assign(num_params=params, error=runs["inet10_err_pct"] / 100),
         model="model",
         data="data_size",
-        error="error",
+        y="error",
     )
 
 
@@ -72,7 +72,28 @@ def grid(floor_model=0.0, floor_data=0.0):
 def test_the_axis_that_binds_is_that_of_the_floor(floors, binds):
     first = bottlenecks(grid(*floors)).cells.iloc[0]
     assert first["binds"] == binds
-    assert bottlenecks(grid(*floors)).cells.iloc[-1]["binds"] == "none"
+
+
+def test_where_no_other_run_was_made_what_binds_is_unknown():
+    """The largest model on the largest data for the longest: no run of the grid says what would be better."""
+    last = bottlenecks(grid(0.9, 0.05)).cells.iloc[-1]
+    assert last["binds"] == "unknown"
+    assert last[["data_cut", "model_cut", "duration_cut"]].isna().all()
+
+
+def test_where_other_runs_were_made_and_none_is_better_nothing_binds():
+    runs = grid(0.0, 0.5)
+    runs["upstream_error"] = 0.3
+    found = bottlenecks(runs)
+    assert found.cells["binds"].tolist() == ["none"] * 8 + ["unknown"]
+    assert found.cells["data_cut"].isna().sum() == 3  # of the largest data
+
+
+def test_rows_that_differ_in_more_than_the_axis_of_their_panel_are_named(zhai):
+    text = zhai.summary()
+    assert "best error on each data size (rows differ in model and duration too)" in text
+    assert "best error of each model (rows differ in data and duration too)" in text
+    assert "  3e+07: 0.278, L/16 for 1.64e+09; binds: data" in text
 
 
 def test_the_order_of_rows_changes_nothing():
@@ -135,3 +156,26 @@ def test_a_missing_column_and_an_empty_table():
         bottlenecks(grid(0.4, 0.4).drop(columns="num_params"))
     with pytest.raises(ValueError, match="at least one row"):
         bottlenecks(grid(0.4, 0.4).iloc[:0])
+
+
+def test_a_row_without_a_model_is_named():
+    runs = grid(0.4, 0.4)
+    runs["model_variant"] = runs["model_variant"].astype(object).where(runs.index != 2, None)
+    with pytest.raises(ValueError, match="column 'model_variant' must name the model; row 2 is null"):
+        bottlenecks(runs)
+
+
+def test_rows_are_counted_in_the_table_as_it_was_given():
+    runs = grid(0.4, 0.4).assign(cooled_down=True)
+    runs.loc[0, "cooled_down"] = False
+    runs.loc[3, "upstream_error"] = np.nan
+    with pytest.raises(ValueError, match="column 'upstream_error' must hold finite numbers; row 3"):
+        bottlenecks(runs)
+
+
+def test_flags_as_text_are_read():
+    flags = pd.DataFrame({"cooled_down": ["True", "false", " TRUE", ""]})
+    with pytest.warns(FitWarning, match="1 of 4 rows"):
+        assert finished_rows(flags).tolist() == [True, False, True, True]
+    with pytest.raises(ValueError, match="column 'cooled_down' must hold true, false or nothing; row 1 is 'maybe'"):
+        finished_rows(pd.DataFrame({"cooled_down": ["True", "maybe"]}))

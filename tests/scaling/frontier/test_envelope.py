@@ -4,7 +4,6 @@ import pytest
 
 from scaling import FitError, pareto_frontier
 from scaling.frontier import optimal_allocation
-from scaling.frontier.envelope import _frontier, _smoothed
 
 from .hoffmann import BUDGETS, EXPONENT, curve_runs, isoflop_runs, optimum, runs_at
 
@@ -41,10 +40,15 @@ def test_smoothing_takes_noise_off_a_curve():
 
 
 def test_smoothing_keeps_straight_lines_and_far_neighbours_out():
-    x = np.sort(np.random.default_rng(0).uniform(0, 5, 40))
-    assert _smoothed(x, 3 - 0.2 * x, 0.3) == pytest.approx(3 - 0.2 * x, abs=1e-9)  # to rounding, at both ends too
-    sparse, y = np.arange(6.0), np.array([3.0, 1, 4, 1, 5, 9])
-    assert _smoothed(sparse, y, 0.05) == pytest.approx(y, abs=1e-9)  # neighbours are 20 deviations away
+    curves = curve_runs(15)
+    # Tangents in log C of 3 - u^2 / 200, one a size: each is the lowest somewhere.
+    u, at = np.log(curves["compute_flops"] / 1e17), 14 * np.log(curves["num_params"] / 10**7.5) / np.log(10**3.5)
+    lines = curves.assign(upstream_loss=3 - at**2 / 200 - at / 100 * (u - at))
+    plain, smooth = (envelope(lines, smoothing=s).points for s in (0.0, 0.3))
+    pd.testing.assert_frame_equal(smooth, plain, rtol=1e-9)  # to rounding, at both ends of a curve too
+    sparse = curve_runs(15, num_rows=6, noise=0.01)
+    plain, narrow = (envelope(sparse, smoothing=s).points for s in (0.0, 0.02))
+    pd.testing.assert_frame_equal(narrow, plain, rtol=1e-9)  # neighbours are many deviations away
 
 
 def test_finished_runs_are_taken_at_their_frontier():
@@ -67,9 +71,15 @@ def test_compute_that_is_nearly_equal_counts_as_equal():
 
 def test_the_frontier_without_a_tolerance_is_the_pareto_frontier():
     rng = np.random.default_rng(0)
-    log_c, y = np.round(rng.uniform(0, 3, 60), 1), np.round(rng.uniform(0, 1, 60), 1)  # with ties
-    kept = _frontier(log_c, y, np.ones((1, 60), dtype=bool), 0.0)[0]
-    assert np.flatnonzero(kept).tolist() == sorted(pareto_frontier(log_c, y).tolist())
+    log_c = np.append(np.round(rng.uniform(0, 3, 58), 1), [3.5, 3.6])
+    y = np.round(rng.uniform(1, 2, 60) - 0.2 * log_c, 1)  # with ties
+    log_n = np.append(rng.uniform(-1, 1, 58), [-9.0, 9.0])
+    runs = pd.DataFrame({"num_params": np.exp(log_n), "images_seen": 1.0, "compute_flops": np.exp(log_c)})
+    runs = runs.assign(upstream_loss=np.where(np.abs(log_n) > 5, 9.0, y))  # the smallest and largest are never best
+    kept = pareto_frontier(runs["compute_flops"], runs["upstream_loss"])
+    points = envelope(runs, tolerance=1e-12).points
+    assert points["compute_flops"].to_numpy() == pytest.approx(runs["compute_flops"].iloc[kept])
+    assert points["y"].tolist() == runs["upstream_loss"].iloc[kept].tolist()
 
 
 def test_the_smallest_and_the_largest_size_are_left_out():

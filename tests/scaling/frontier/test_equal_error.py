@@ -1,6 +1,9 @@
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,6 +168,36 @@ def test_noise_of_the_runs_widens_the_interval_of_interpolation():
 
 
 @quiet
+def test_an_error_near_0_has_the_noise_of_an_error_that_is_not_known_to_be_0():
+    """One more right and one more wrong of 50 images: p = 1 / 52, not 1e-9."""
+    x, y, family = two_families(12)
+    y[np.argmax(np.where(family == "B", x, 0))] = 1e-9
+    noise = cost_ratio(x, y, family, reference="A", rival="B", targets=[0.25], num_draws=20, num_eval=50).rival.noise
+    assert noise.min() == pytest.approx(np.sqrt(1 / 52 * 51 / 52 / 50), rel=1e-6)
+
+
+@quiet
+def test_an_easy_target_has_a_finite_end():
+    """Below the first run's cost the laws are still followed: nothing is taken for "no more than the first run"."""
+    x, y, family = two_families(20, noise=0.01)
+    easy = min(y[family == "A"].max(), y[family == "B"].max())
+    law = by(cost_ratio(x, y, family, reference="A", rival="B", targets=[easy], num_draws=400), "law").iloc[0]
+    assert 2 < law["low"] < law["ratio"] < law["high"] < 5
+
+
+@quiet
+def test_contradictions_are_in_the_summary():
+    ratios = cost_ratio(*two_families(12), reference="A", rival="B", targets=[0.25], num_draws=50)
+    assert "runs on the frontier: 12 of 12 A, 12 of 12 B" in ratios.summary()
+    table = ratios.table.assign(low=[2.0, 4.0], high=[2.5, 5.0], ratio=[2.2, 3.0])
+    text = replace(ratios, table=table).summary()
+    assert "note: at 0.25 the law's interval [4, 5] excludes its own ratio 3" in text
+    assert "note: at 0.25 the methods disagree: interpolation [2, 2.5] and law [4, 5] do not overlap" in text
+    agree = replace(ratios, table=ratios.table.assign(low=2.0, high=4.0))
+    assert agree.contradictions == []
+
+
+@quiet
 def test_runs_of_one_group_are_drawn_together():
     """Each group is a run twice: as few draws of its own as there are groups, so a wider interval."""
     x, y, family = (np.repeat(values, 2) for values in two_families(20, noise=0.02))
@@ -209,9 +242,13 @@ def test_drawn_frontiers_are_those_of_each_alone():
         ({"rival": "C"}, "families has no run of 'C'; there is A, B"),
         ({"y_std": 0.01, "num_eval": 100}, "give y_std or num_eval, not both"),
         ({"y_std": -0.01}, "y_std must be finite and not negative"),
-        ({"num_eval": 0}, "num_eval must be positive"),
+        ({"num_eval": 0}, "num_eval must be whole numbers of images"),
         ({"groups": [1, 2]}, r"groups must have one label a run, shape \(24,\), got \(2,\)"),
         ({"targets": [0.2, -1]}, "targets must be positive"),
+        ({"targets": [25]}, r"targets must be errors like y, fractions; got 25 \(percent"),
+        ({"targets": []}, "targets must hold an error or more"),
+        ({"y_std": [0.1, 0.2]}, r"y_std must be one number or of shape \(24,\), got \(2,\)"),
+        ({"num_eval": [100, 200]}, r"num_eval must be whole numbers of images, one or of shape \(24,\)"),
         ({"level": 95}, "level must lie between 0 and 1"),
         ({"reference": "B"}, "reference and rival must differ, got 'B' twice"),
     ],
@@ -268,3 +305,28 @@ def test_coverage_of_interpolation_with_the_noise_given():
     found = covered(40, 0.01, 0.0, 60, y_std=0.0025)["interpolation"]
     print(found)
     assert found[0] >= 0.865
+
+
+@quiet
+def test_one_run_or_one_group_has_an_open_interval():
+    pair = cost_ratio([1, 2], [0.5, 0.5], ["a", "b"], reference="a", rival="b", num_draws=20).table
+    assert pair[["ratio", "low", "high"]].to_numpy().tolist() == [[2, 0, np.inf]]
+    runs, groups = two_families(12), np.repeat(["one", "other"], 12)
+    table = cost_ratio(*runs, reference="A", rival="B", targets=[0.25], groups=groups, num_draws=20).table
+    assert by(SimpleNamespace(table=table), "interpolation")[["low", "high"]].to_numpy().tolist() == [[0, np.inf]]
+
+
+@pytest.mark.parametrize("null", [None, np.nan, pd.NA])
+def test_a_null_family_is_named(null):
+    x, y, family = two_families(12)
+    labels = family.astype(object)
+    labels[3] = null
+    for families in (labels, pd.Series(labels, dtype="string")):
+        with pytest.raises(ValueError, match="families must have a label in each row; row 3 is null"):
+            cost_ratio(x, y, families, reference="A", rival="B")
+
+
+def test_series_of_other_indices_are_refused():
+    x, y, family = (pd.Series(values) for values in two_families(12))
+    with pytest.raises(ValueError, match="x and families must have the same index in the same order"):
+        cost_ratio(x, y, family.sample(frac=1, random_state=0), reference="A", rival="B")

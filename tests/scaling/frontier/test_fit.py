@@ -1,7 +1,9 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from scaling import FitError, FitWarning, convex_hull, fit_frontier, pareto_frontier
+from scaling import FitError, FitWarning, convex_hull, fit_frontier, fit_law, pareto_frontier
 from scaling.selection import drawn_selection, select
 
 
@@ -341,3 +343,31 @@ def test_a_target_that_some_draws_never_reach_has_an_open_end():
     _, low, high = front.solve_for_x(near_c, level=0.9)
     assert np.isfinite(low)
     assert high == np.inf
+
+
+def test_an_irreducible_error_above_observed_runs_is_said(published):
+    """Dosovitskiy et al. 2020, Table 6, all three families in one frontier: c = .129, and the best run has .119."""
+    table = published("dosovitskiy2020_table6.csv")
+    with pytest.warns(
+        FitWarning, match=r"4 runs lie below the irreducible error 0\.1291, the best at 0\.1192"
+    ) as caught:
+        front = fit_frontier(table["exaflops"], 1 - table["imagenet"] / 100, num_draws=50)
+    assert "below_limit" in [warning.message.kind for warning in caught]
+    assert "warning (below_limit)" in front.summary()
+
+
+def test_series_of_other_indices_are_refused():
+    import pandas as pd
+
+    x = pd.Series(np.geomspace(1, 1e3, 9))
+    y = 0.5 * x**-0.3 + 0.1
+    fit_frontier(x, y, num_draws=10)
+    for call in (fit_frontier, pareto_frontier, partial(fit_law, "saturating_power")):
+        with pytest.raises(ValueError, match="x and y must have the same index in the same order"):
+            call(x, y.sample(frac=1, random_state=0))
+
+
+def test_an_error_that_no_law_falls_to_and_none_at_all():
+    front = fit_frontier(*runs(), num_draws=20)
+    assert [end.tolist() for end in front.solve_for_x([0.0, -1.0], 0.95)] == [[np.inf] * 2] * 3
+    assert [end.shape for end in front.solve_for_x([], 0.95)] == [(0,)] * 3

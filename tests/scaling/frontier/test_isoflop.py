@@ -37,7 +37,7 @@ def parabolas(*losses):
     return pd.concat(rows, ignore_index=True).assign(images_seen=lambda f: f["compute_flops"] / (6 * f["num_params"]))
 
 
-GOOD = ([3.2, 3.0, 2.9, 3.0, 3.2], [2.6, 2.4, 2.3, 2.4, 2.6])
+GOOD = ([3.2, 3.0, 2.9, 3.0, 3.2], [2.6, 2.4, 2.3, 2.4, 2.6], [2.2, 2.0, 1.9, 2.0, 2.2])
 
 
 @pytest.mark.parametrize(
@@ -52,22 +52,45 @@ GOOD = ([3.2, 3.0, 2.9, 3.0, 3.2], [2.6, 2.4, 2.3, 2.4, 2.6])
     ],
 )
 def test_a_budget_without_a_minimum_is_refused_by_name_and_enters_no_power_law(bad, reason):
-    budgets = [1e19, 1e20, 1e21]
-    with pytest.warns(FitWarning, match=rf"budget 1e\+21: .*{reason}") as said:
+    budgets = [1e19, 1e20, 1e21, 1e22]
+    with pytest.warns(FitWarning, match=rf"1 of 4 budgets are left out: budget 1e\+22: .*{reason}") as said:
         result = isoflop(parabolas(*GOOD, bad), budgets=budgets)
     assert [warning.message.kind for warning in said] == ["refused_budget"]
     table = result.budgets
-    assert table["reason"].str.contains(reason).tolist() == [False, False, True]
-    assert table["num_params"].isna().tolist() == [False, False, True]
-    alone = isoflop(parabolas(*GOOD), budgets=budgets[:2])
+    assert table["reason"].str.contains(reason).tolist() == [False, False, False, True]
+    assert table["num_params"].isna().tolist() == [False, False, False, True]
+    alone = isoflop(parabolas(*GOOD), budgets=budgets[:3])
     assert result.exponents["a"][0] == pytest.approx(alone.exponents["a"][0], rel=1e-9)
     assert result.predict([1e20])["num_params"][0] == pytest.approx(alone.predict([1e20])["num_params"][0], rel=1e-9)
 
 
 def test_a_given_budget_without_runs_is_refused():
     with pytest.warns(FitWarning, match=r"budget 1e\+24: 0 model sizes"):
-        result = isoflop(parabolas(*GOOD), budgets=[1e19, 1e20, 1e24])
-    assert result.budgets["num_runs"].tolist() == [5, 5, 0]
+        result = isoflop(parabolas(*GOOD), budgets=[1e19, 1e20, 1e21, 1e24])
+    assert result.budgets["num_runs"].tolist() == [5, 5, 5, 0]
+
+
+def test_many_refused_budgets_are_one_warning_with_two_reasons():
+    bad = [[2.0 - 0.3 * k, 2.2, 2.3, 2.2, 2.0] for k in range(4)]
+    with pytest.warns(FitWarning, match=r"4 of 7 budgets are left out: budget .*; 1e\+23: .*; and 2 more$") as said:
+        result = isoflop(parabolas(*GOOD, *bad))
+    assert len(said) == 1
+    assert "3 of 7 budgets used" in result.summary()
+
+
+def test_the_vertex_of_a_nearly_straight_line_is_no_number():
+    """A parabola of curvature 1e-6 whose vertex is at some e^100."""
+    u = np.log(2.0 ** np.arange(5))
+    with pytest.warns(FitWarning, match=r"vertex far outside the model sizes 1e\+08 to 1.6e\+09"):
+        isoflop(parabolas(*GOOD, list(2 - 1e-3 * u + 1e-6 * u**2)))
+
+
+def test_two_budgets_have_a_line_and_no_interval():
+    with pytest.warns(FitWarning, match="2 budgets have a vertex: an interval of a power law needs 3") as said:
+        result = isoflop(parabolas(*GOOD[:2]))
+    assert [warning.message.kind for warning in said] == ["few_points"]
+    assert result.exponents[["a_low", "a_high", "b_low", "b_high"]].to_numpy().tolist() == [[-np.inf, np.inf] * 2]
+    assert "[open]" in result.summary()
 
 
 def test_one_budget_is_no_power_law():

@@ -60,6 +60,13 @@ def test_tau_one_is_the_anchor():
         ({"anchor": {**ANCHOR, "depth": 0}}, "anchor must be positive and finite"),
         ({"exponents": {**SOVIT_EXPONENTS, "depth": np.nan}}, "exponents must be finite"),
         ({"tau": -1}, "tau must be positive and finite, got -1"),
+        ({"tau": "a"}, "tau must be positive and finite, got 'a'"),
+        ({"tau": 2, "num_heads": 0}, "multiples and num_heads must be whole and positive, got num_heads 0"),
+        (
+            {"tau": 2, "multiples": {"width": 1.5}},
+            r"multiples and num_heads must be whole and positive, got width 1\.5",
+        ),
+        ({"tau": 2, "multiples": {"witdh": 16}}, "multiples must be of dimensions of the anchor, .*got 'witdh'"),
         ({}, "give tau=, or cost= and target="),
         ({"tau": 2, "cost": body_params, "target": 1e8}, "give tau=, or cost= and target="),
         ({"cost": body_params}, "give tau=, or cost= and target="),
@@ -111,3 +118,17 @@ def test_bad_grids():
         find_anchor(grid().iloc[:0], dimensions=["width", "depth"])
     with pytest.raises(ValueError, match="min_decades must not be negative"):
         find_anchor(grid(), dimensions=["width", "depth"], min_decades=-1)
+    with pytest.raises(ValueError, match=r"dimensions must be a list of column names, got \[\]"):
+        best_shapes(grid(), dimensions=[])
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\].*percent"):
+        best_shapes(grid().assign(upstream_error=30.0), dimensions=["width", "depth"])
+
+
+def test_seeds_at_one_compute_are_averaged_in_any_order_of_rows():
+    rng = np.random.default_rng(0)
+    seeds = pd.concat([grid(), grid()], ignore_index=True)
+    seeds["upstream_error"] += np.concatenate([noise := 0.004 * rng.standard_normal(len(grid())), -noise])
+    shuffled = seeds.sample(frac=1, random_state=1)
+    whole, one, other = (best_shapes(runs, dimensions=["width", "depth"]) for runs in (grid(), seeds, shuffled))
+    pd.testing.assert_frame_equal(one, other)
+    pd.testing.assert_frame_equal(one, whole)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -231,3 +233,50 @@ def test_rows_inside_a_training_curve_that_came_to_its_end_are_no_fault():
     curves = curve_runs(8)
     is_last = ~curves.duplicated("run_id", keep="last")
     optimal_allocation(curves.assign(cooled_down=is_last), approaches=["envelope"], **LOSS)
+
+
+def test_approaches_that_disagree_are_said():
+    """Compute that grows as N^.5 D: a + b of the envelope is below 1, and the law of N and D takes it for N D."""
+    runs = isoflop_runs(noise=0.001)
+    runs["compute_flops"] *= (runs["num_params"] / 1e9) ** 0.5
+    with pytest.warns(FitWarning) as caught:
+        result = optimal_allocation(runs, approaches=["envelope", "parametric"], **LOSS)
+    said = {warning.message.kind: str(warning.message) for warning in caught}
+    assert "approaches_disagree" in said
+    assert "the 95% intervals do not overlap: envelope a = " in said["approaches_disagree"]
+    assert "warning (approaches_disagree)" in result.summary()
+
+
+def test_exponents_that_do_not_sum_to_1_are_said():
+    runs = isoflop_runs(noise=0.001)
+    runs["images_seen"] = runs["images_seen"] ** 0.8
+    with pytest.warns(FitWarning, match=r"isoflop a \+ b = 0\.\d\d \[.*\]: not 1, so compute is no constant times"):
+        optimal_allocation(runs, approaches=["isoflop"], **LOSS)
+
+
+def test_an_optimum_of_no_size_that_was_tried_is_said():
+    runs = isoflop_runs()
+    large = runs[runs["num_params"] > optimum(1e20)]
+    result = optimal_allocation(large, approaches=["parametric"], **LOSS)
+    smallest = large["num_params"].min()
+    named = re.escape(f"{smallest:.3g}")
+    assert f"below {smallest:.3g}, the smallest model tried" in result.summary()
+    with pytest.warns(FitWarning, match=rf"parametric: optimum .* at compute 1e\+19, below {named}") as caught:
+        result.predict([1e19, 3e20])
+    assert [warning.message.kind for warning in caught] == ["extrapolation"]
+    result.predict([3e20])
+
+
+def test_a_run_has_one_size():
+    runs = isoflop_runs().assign(run_id=np.repeat(np.arange(9), 9))
+    with pytest.raises(ValueError, match="a run has one num_params; run_id 0 has 9"):
+        optimal_allocation(runs.assign(compute_flops=np.arange(81) + 1.0), **LOSS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"budgets": 1e20}, "budgets must be positive amounts"), ({"flops_per_param_image": "6"}, "must be positive")],
+)
+def test_options_of_another_type(change, message):
+    with pytest.raises(ValueError, match=message):
+        optimal_allocation(isoflop_runs(), **LOSS, **change)

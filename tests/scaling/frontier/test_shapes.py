@@ -55,8 +55,8 @@ def test_the_exponents_of_an_exact_star_sweep_are_found():
 def test_with_noise_the_intervals_contain_the_exponents_and_the_optima():
     shapes = fit_shapes(star(0.003, seed=1), num_draws=300)
     for row in shapes.exponents.to_dict("records"):
-        assert row["low"] < SOVIT_EXPONENTS[row["dimension"]] < row["high"]
-        assert row["high"] - row["low"] < 0.2
+        assert row["s_low"] < SOVIT_EXPONENTS[row["dimension"]] < row["s_high"]
+        assert row["s_high"] - row["s_low"] < 0.2
         at = shapes.optimum(row["dimension"], 1e11, level=0.95)
         assert at.low < MIDDLES[row["dimension"]] < at.high
         assert at.median == shapes.optimum(row["dimension"], 1e11)
@@ -89,7 +89,7 @@ def test_units_of_compute_and_of_the_dimension_change_no_exponent():
     runs = sweep("depth", noise=0.003)
     scaled = runs.assign(depth=runs["depth"] * 64, compute_flops=runs["compute_flops"] / 8.64e16)
     base, other = (fit_shapes(frame, dimensions=["depth"], num_draws=50) for frame in (runs, scaled))
-    columns = ["s", "low", "high"]
+    columns = ["s", "s_low", "s_high"]
     assert other.exponents.loc[0, columns].tolist() == pytest.approx(base.exponents.loc[0, columns].tolist(), rel=1e-4)
     assert other.optimum("depth", 1e11 / 8.64e16) == pytest.approx(64 * base.optimum("depth", 1e11), rel=1e-4)
 
@@ -133,7 +133,8 @@ def test_few_values_of_a_dimension_have_their_reason():
     ("change", "message"),
     [
         ({"dimensions": ["heads"]}, "column 'heads' is missing"),
-        ({"dimensions": []}, "dimensions must name columns of the shape"),
+        ({"dimensions": []}, r"dimensions must be a list of column names, got \[\]"),
+        ({"dimensions": "depth"}, "dimensions must be a list of column names, got 'depth'"),
         ({"center": {"depth": 40}}, "center must have a value for each of"),
         ({"y": "compute_flops", "compute": "width"}, "no dimension has an optimum"),
     ],
@@ -154,3 +155,20 @@ def test_a_narrow_range_of_compute_is_said_and_that_of_a_dimension_is_not():
     with pytest.warns(FitWarning, match=r"depth: t spans 0.80 decades") as said:
         fit_shapes(runs[runs["compute_flops"] < 1.3e11], dimensions=["depth"], num_draws=20)
     assert len(said) == 1
+
+
+def test_draws_without_an_optimum_are_left_out_and_counted():
+    """As those of a sweep so narrow that some draws have a = b = 0: no exponent, and no nan among the quantiles."""
+    from dataclasses import replace
+
+    from scaling.frontier.shapes import _has_optimum
+
+    draws = fit_shapes(sweep("depth", noise=0.003), dimensions=["depth"], num_draws=50).draws["depth"]
+    theta = draws.theta.copy()
+    theta[:10, SHAPE_LAW.index("a")] = theta[:10, SHAPE_LAW.index("b")] = 0.0
+    with_none = replace(draws, theta=theta)
+    kept = with_none.keep(_has_optimum(with_none.params))
+    assert (len(kept.theta), kept.num_failed) == (len(theta) - 10, draws.num_failed + 10)
+    assert [warning.kind for warning in kept.warnings] == ["failed_draws"]
+    with pytest.raises(FitError, match="no bootstrap draw has what is asked of the law"):
+        kept.keep(np.zeros(len(kept.theta), dtype=bool))
