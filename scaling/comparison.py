@@ -65,7 +65,7 @@ def compare_laws(
     >>> list(table.law)
     ['saturating_power', 'power', 'last_value', 'mean_of_last_5']
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     x, y = check_pairs(x, y)
     if objective not in _OBJECTIVES:

@@ -104,7 +104,7 @@ class EnsembleFit:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row a member: law, reach, weight, noise, held-out log RMSE."""
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         return pd.DataFrame(
             {

@@ -35,7 +35,7 @@ def log_density(residual: np.ndarray, noise: np.ndarray, scale: np.ndarray, shap
 
 def log_survival(residual: np.ndarray, noise: np.ndarray, scale: np.ndarray, shape: np.ndarray) -> np.ndarray:
     """Log probability that v + u lies above `residual`; arguments as in `log_density`."""
-    from scipy.special import log_ndtr  # here, because it would double the time of the import
+    from scipy.special import log_ndtr
 
     # The survival of an Erlang is a sum of the densities of all smaller shapes.
     weights = _erlang_weights(shape)
@@ -71,7 +71,7 @@ def _normal_moments(w: np.ndarray, below: np.ndarray) -> list[np.ndarray]:
 
     H_0 = phi, H_1 = Phi, H_(j+1) = (w H_j + H_(j-1)) / j.
     """
-    from scipy.special import erfcx  # here, because it would double the time of the import
+    from scipy.special import erfcx
 
     size = np.abs(w)
     mills = np.sqrt(np.pi / 2) * erfcx(size * np.sqrt(0.5))  # Phi(-size) / phi(size)

@@ -99,7 +99,7 @@ def check_columns(frame: pd.DataFrame, *names: str) -> None:
 
 def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
     """A column as finite float64, shape (n,), or a ValueError that names the column and the rows that are not."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_columns(frame, name)
     values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
@@ -193,7 +193,7 @@ def _is_unfinished(runs: pd.DataFrame) -> np.ndarray:
 
 def _flags(runs: pd.DataFrame, name: str) -> np.ndarray:
     """A column of true and false, also as text, as 1, 0 and nan, shape (n,)."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     words = runs[name].astype(object)
     words = words.map(lambda value: _FLAGS.get(value.strip().lower(), value) if isinstance(value, str) else value)

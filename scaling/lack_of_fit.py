@@ -87,7 +87,7 @@ def _tests(name: str, below: np.ndarray, to_run: np.ndarray, to_threshold: np.nd
 
 def binomial_p_value(num: int, of: int, probability: float) -> float:
     """Of a number as far from what is expected, to either side: twice the smaller tail."""
-    from scipy.special import bdtr, bdtrc  # here, because it would double the time of the import
+    from scipy.special import bdtr, bdtrc
 
     tails = bdtr(num, of, probability), bdtrc(num - 1, of, probability) if num else 1.0
     return float(min(1.0, 2 * min(tails)))
@@ -95,7 +95,7 @@ def binomial_p_value(num: int, of: int, probability: float) -> float:
 
 def gain_p_value(gain: float) -> float:
     """Of a gain in log-likelihood by one more parameter: that twice the gain is chi-squared (Wilks 1938)."""
-    from scipy.special import chdtrc  # here, because it would double the time of the import
+    from scipy.special import chdtrc
 
     return float(chdtrc(1, 2 * max(gain, 0.0)))
 

@@ -78,7 +78,7 @@ class Objective:
 
 def _divergence(y: np.ndarray, f: np.ndarray) -> np.ndarray:
     """y log(y / f) + (1 - y) log((1 - y) / (1 - f)), at least 0."""
-    from scipy.special import kl_div  # here, because it would double the time of the import
+    from scipy.special import kl_div
 
     return np.where((f > 0) & (f < 1), kl_div(y, f) + kl_div(1 - y, 1 - f), np.nan)
 

@@ -110,7 +110,7 @@ def _in_user_units(fit: Fit) -> tuple[Problem, np.ndarray]:
 
 def _end(profile: _Profile, side: int) -> float:
     """Where the profile crosses the rise on one side; the bound where it never does."""
-    from scipy.optimize import brentq  # here, because it would double the time of the import
+    from scipy.optimize import brentq
 
     middle = float(profile.theta[profile.index])
     bound = float((profile.problem.upper if side > 0 else profile.problem.lower)[profile.index])

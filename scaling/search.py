@@ -144,7 +144,7 @@ def _equally_good(problem: Problem, solution: Solution, theta: np.ndarray, value
 
 def _simplex(problem: Problem, theta: np.ndarray, value: float) -> tuple[np.ndarray, float, bool]:
     """Nelder and Mead's method from near the minimum, for the kinks of a Huber objective, where no slope helps."""
-    from scipy.optimize import minimize  # here, because it would double the time of the import
+    from scipy.optimize import minimize
 
     bounds = list(zip(problem.lower, problem.upper, strict=True))
     options = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 5000, "maxfev": 5000}

@@ -118,7 +118,7 @@ def bottlenecks(
 
 def _clean(runs: pd.DataFrame, amounts: dict[str, str], y: str, model: str) -> pd.DataFrame:
     """The columns under names of one's own, checked."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")

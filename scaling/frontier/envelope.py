@@ -95,7 +95,7 @@ def _fitted(
     log_c: np.ndarray, log_n: np.ndarray, log_d: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> AllocationFit:
     """Row 0 is the fit, the others are draws; all of shape (1 + num_draws, number of compute) but log_c."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     kept = weights[0] > 0
     if not kept.any():

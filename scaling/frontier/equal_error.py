@@ -201,7 +201,7 @@ def cost_ratio(
 
 
 def _check_labels(name: str, labels: ArrayLike, x: np.ndarray) -> np.ndarray:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     labels = np.asarray(labels, dtype=object)
     if labels.shape != x.shape:
@@ -304,7 +304,7 @@ def _is_beyond(cost: float, x: np.ndarray) -> bool:
 
 def _tables(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows with a ratio, and those without."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     told, left_out = ([row for row in rows if ("reason" in row) == is_out] for is_out in (False, True))
     return pd.DataFrame(told, columns=[*_COLUMNS]), pd.DataFrame(left_out, columns=[*_LEFT_OUT])

@@ -175,7 +175,7 @@ def _num_sizes(log_n: np.ndarray) -> int:
 
 
 def _table(rows: list[dict[str, object]]) -> pd.DataFrame:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     return pd.DataFrame(rows)
 

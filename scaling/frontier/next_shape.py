@@ -96,7 +96,7 @@ def _check_multiples(
 
 
 def _log_tau_at(cost: Callable[[float], float], target: float) -> float:
-    from scipy.optimize import brentq  # here, because it would double the time of the import
+    from scipy.optimize import brentq
 
     low, high = cost(-_LARGEST_LOG_TAU), cost(_LARGEST_LOG_TAU)
     if not low < target < high:
@@ -130,7 +130,7 @@ def best_shapes(
     Raises:
         ValueError: bad input: which column, which row, what is valid.
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if len(runs) == 0:
         raise ValueError("runs must have a row or more, got none")

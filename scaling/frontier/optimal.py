@@ -74,7 +74,7 @@ class OptimalAllocation:
 
     def exponent_table(self, level: float = 0.95) -> pd.DataFrame:
         """A row an approach: approach, a, a_low, a_high, b, b_low, b_high, reason ("" where there are exponents)."""
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         check_level(level)
         rows = []
@@ -103,7 +103,7 @@ class OptimalAllocation:
             FitWarning: `extrapolation` more than a decade beyond the runs, or, at compute of the runs, where an optimum
                 is below the smallest or above the largest model tried.
         """
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         compute = check_positive("compute", np.asarray(compute, dtype=float)).ravel()
         self._warn_beyond_sizes(compute)

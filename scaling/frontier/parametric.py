@@ -32,7 +32,7 @@ def fit_parametric(
     Raises:
         FitError: the law cannot be fitted, or has no optimum (a term that is 0).
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     fit = quiet_fit(find_law("additive"), np.exp(np.stack([runs.log_n, runs.log_d], axis=1)), runs.y, objective)
     missing = [name for name in ("A", "B", "alpha", "beta") if not fit.params[name] > 0]

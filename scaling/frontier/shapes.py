@@ -59,7 +59,7 @@ class ShapeFit:
 
     def exponent_table(self, level: float = 0.95) -> pd.DataFrame:
         """A row a dimension: dimension, s, s_low, s_high, share_inside (of the values of compute), num_runs, reason."""
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         check_level(level)
         rows = []

@@ -20,7 +20,7 @@ def _logit_backward(z: np.ndarray) -> np.ndarray:
 
 
 def _probit_forward(p: np.ndarray) -> np.ndarray:
-    from scipy.special import ndtri  # here, because it would double the time of the import
+    from scipy.special import ndtri
 
     return ndtri(p)
 

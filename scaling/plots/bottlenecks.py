@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from ..frontier import Bottlenecks
-from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes
+from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +18,6 @@ __all__ = ["plot_bottlenecks"]
 _EDGE = 0.15  # of the width: a name there is drawn to the inside
 _NEAR = 0.05  # of the width of the axes: two names that near to each other overlap
 _ROOM = 0.06  # of the height, below the best error, for its name
-_DARKEST, _LIGHTEST = 0.0, 0.9  # of the colour map: the end of viridis is too pale for a line on white
 _ORDER = {"data": "data", "model": "size"}
 _PANELS = {"model": ("size", "data"), "data": ("data", "model")}
 
@@ -46,7 +44,7 @@ def plot_bottlenecks(
     across, lines = _PANELS[panel]
     cells, best = found.cells, found.by_model if panel == "model" else found.by_data
     parts = list(cells.sort_values([_ORDER[lines], across]).groupby(lines, sort=False))
-    colours = colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, len(parts)))  # from small to large
+    colours = shades(len(parts))  # from small to large
     for place, (name, line) in enumerate(parts):
         label, marker = f"{_count(name)} images" if lines == "data" else str(name), STYLES[place % len(STYLES)][1]
         joined = line["error"].cummin() if panel == "model" else line["error"]

@@ -1,7 +1,6 @@
 """Figures of the compute-optimal model size and images seen."""
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm
@@ -10,7 +9,7 @@ from ..errors import FitError
 from ..frontier import OptimalAllocation
 from ..frontier.allocation import AllocationFit
 from ..frontier.optimal import interval_text
-from .style import LAW_COLOUR, STYLES, amount, legend, legend_beside, new_axes
+from .style import LAW_COLOUR, STYLES, amount, legend, legend_beside, new_axes, shades
 
 __all__ = ["plot_isoflop", "plot_optimal"]
 
@@ -19,8 +18,7 @@ _NAMES = {"envelope": "envelope", "isoflop": "IsoFLOP vertices", "parametric": "
 _WIDTHS = {"envelope": 3.5, "isoflop": 2.5, "parametric": 1.5}  # so that each shows where they coincide
 _EXTRAPOLATED = 10.0  # how far beyond the most compute the power laws are drawn, as a factor
 _MANY_POINTS = 200
-_DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
-_SHOWN = ListedColormap(colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, 256)))
+_SHOWN = ListedColormap(shades(256))
 _MOST_NAMED = 8  # budgets in a legend
 _REFUSED = "0.7"
 
@@ -127,7 +125,7 @@ def _colours(compute: np.ndarray, by_compute: bool) -> np.ndarray:
     """Of each budget, evenly or by its log compute."""
     if by_compute:
         return _SHOWN(_norm(compute)(compute))
-    return colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, compute.size))
+    return shades(compute.size)
 
 
 def _norm(compute: np.ndarray) -> LogNorm:

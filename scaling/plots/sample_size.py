@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..transfer import SampleSizes
-from .style import STYLES, new_axes
+from .style import STYLES, legend_above, new_axes
 
 __all__ = ["plot_sample_sizes"]
 
@@ -64,7 +64,7 @@ def plot_sample_sizes(
         ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_locator(NullLocator())
-    ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handlelength=3.5)
+    legend_above(ax, handlelength=3.5)
     return ax
 
 

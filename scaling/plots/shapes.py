@@ -1,18 +1,16 @@
 """Figures of compute-optimal shapes."""
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..errors import FitError
 from ..frontier import ShapeFit
-from .style import LAW_COLOUR, amount, legend_beside, new_axes
+from .style import LAW_COLOUR, amount, legend_beside, new_axes, shades
 
 __all__ = ["plot_shapes"]
 
 _MOST_LEVELS = 6  # values of compute drawn, evenly chosen
-_DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 _NUM_PATH = 60  # points of the line through the optima
 _UNITS = {"mlp_dim": "MLP width"}
 
@@ -42,7 +40,7 @@ def plot_shapes(
     x, compute = fit.x.T
     sweep, levels = np.unique(x), np.unique(compute)
     shown = levels[np.unique(np.linspace(0, levels.size - 1, min(levels.size, _MOST_LEVELS)).round().astype(int))]
-    for t, colour in zip(shown, colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, shown.size)), strict=True):
+    for t, colour in zip(shown, shades(shown.size), strict=True):
         ax.plot(x[compute == t], fit.y[compute == t], "o", color=colour, ms=4.5, mew=0)
         grid = np.geomspace(sweep[0], sweep[-1], 100)
         ax.plot(grid, _law(result, dimension, grid, t), "-", color=colour, lw=1.5)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
@@ -36,6 +37,7 @@ __all__ = [
     "legend_beside",
     "new_axes",
     "probe_names",
+    "shades",
     "shown_name",
     "style_of",
 ]
@@ -51,6 +53,7 @@ SELECTION_LABELS = {
     "all": "law on all runs",
 }  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
+_DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 _WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
 _LINE_OF_TEXT = 0.042  # height of a name, as a share of the axis
 _MOST_INSIDE = 8  # entries of a legend among the points; more stand beside them
@@ -80,6 +83,11 @@ def draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | 
         colour, marker = style_of(name, names)
         member = labels == name
         ax.plot(x[member], y[member], marker, color=colour, ms=4.5, alpha=0.75, mew=0, label=shown_name(name))
+
+
+def shades(num: int) -> np.ndarray:
+    """Colours from dark to light for an order, such as of budgets, shape (num, 4)."""
+    return colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, num))
 
 
 def shown_name(name: str) -> str:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from ..transfer import WindowComparison
 from ..transfer.hull_distance import hull_line
-from .style import LAW_COLOUR, STYLES, new_axes
+from .style import LAW_COLOUR, STYLES, legend_above, new_axes
 
 __all__ = ["plot_windows"]
 
@@ -50,7 +50,7 @@ def plot_windows(
     what = f"{task} accuracy" + (" less that of the hull" if from_hull else "")
     ax.set(xlabel="upstream accuracy", ylabel=what, xlim=(us.min(), us.max()))
     ax.set_ylim((low, high) if from_hull else (max(low, 0.0), min(high, 1.0)))
-    ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, markerscale=3)
+    legend_above(ax, markerscale=3)
     return ax
 
 

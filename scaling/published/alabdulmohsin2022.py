@@ -143,7 +143,7 @@ def alabdulmohsin2022_m4(
     Warns:
         FitWarning: `repeated_x`: rows that share an x overwrite each other, as in the reference code.
     """
-    from scipy.optimize import nnls  # here, because it would double the time of the import
+    from scipy.optimize import nnls
 
     x, y = _curve("alabdulmohsin2022_m4", x, y, min_points=5)
     largest_c, least_e0 = _largest_c(y), float(y.max()) + _MARGIN

@@ -37,7 +37,7 @@ def bnsl(x: ArrayLike, y: ArrayLike, *, num_breaks: int = 1, x_unit: float = 1.0
         ValueError: a row of x or y is not positive and finite, num_breaks or x_unit out of range.
         FitError: fewer than 3 + 3 num_breaks points, or all x or all y equal.
     """
-    from scipy.optimize import leastsq  # here, because it would double the time of the import
+    from scipy.optimize import leastsq
 
     if num_breaks not in range(_MAX_BREAKS + 1):
         raise ValueError(f"num_breaks must be from 0 to {_MAX_BREAKS}, got {num_breaks!r}")

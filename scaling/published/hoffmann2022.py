@@ -56,7 +56,7 @@ def hoffmann2022(
         ValueError: shapes, a row that is not positive and finite, or an unknown reduction.
         FitError: fewer than 5 points, or all N or all D equal.
     """
-    from scipy.optimize import minimize  # here, because it would double the time of the import
+    from scipy.optimize import minimize
 
     x, y = check_pairs("hoffmann2022", x, y, min_points=5)
     if reduction not in _REDUCTIONS:

@@ -84,7 +84,7 @@ def _starts(x: np.ndarray, y: np.ndarray, law: str, num_starts: int | None) -> n
 
 def _best_search(x: np.ndarray, y: np.ndarray, law: str, starts: np.ndarray) -> tuple[np.ndarray, float, int]:
     """theta, sum of squares and number of evaluations of the best search that converged."""
-    from scipy.optimize import least_squares  # here, because it would double the time of the import
+    from scipy.optimize import least_squares
 
     size = starts.shape[1]
     lower, upper = np.array([0, 0, -np.inf, 0])[:size], np.array([np.inf, np.inf, 0, np.inf])[:size]

@@ -44,7 +44,7 @@ def audit_values(
     >>> audit_values(["0.24", "0.23"], [0.24, 0.24], where=["ours", "theirs"]).is_consistent.tolist()
     [True, False]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_same_index(printed=printed, follows=follows)
     printed = [printed] if isinstance(printed, str) else printed
@@ -89,7 +89,7 @@ def audit_summary(
     >>> checks.is_consistent.tolist(), checks.follows.round(3).tolist()
     ([True, False], [0.77, 0.77])
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if statistic not in _STATISTICS:
         raise ValueError(f"statistic must be one of {tuple(_STATISTICS)}, got {statistic!r}")
@@ -165,7 +165,7 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
     >>> checks[~checks.is_consistent]["where"].tolist()
     ['cars k']
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if not claimed:
         raise ValueError("claimed must name at least one column, got none")
@@ -206,7 +206,7 @@ def audit_repeats(entries: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
     >>> checks[["where", "printed", "follows", "is_consistent"]].to_numpy().tolist()
     [['lr', 0.008, 0.0008, False]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     first: dict[Any, tuple[Any, Any]] = {}
     none = np.zeros(0)
@@ -237,7 +237,7 @@ def contradictions(*checks: pd.DataFrame) -> pd.DataFrame:
     >>> len(contradictions(audit_values(["0.24"], [0.24])))
     0
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if not checks:
         raise ValueError("contradictions needs the checks of at least one audit, got none")
@@ -253,7 +253,7 @@ def checks_table(
     is_consistent: np.ndarray, details: Sequence[str], difference: np.ndarray | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """The result of an audit: columns `CHECKS`."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     names = [f"entry {i}" for i in range(len(printed))] if where is None else [label_text(name) for name in where]
     if len(names) != len(printed):

@@ -68,7 +68,7 @@ def pairwise_ratios(costs: Mapping[str, float] | pd.Series) -> pd.DataFrame:
     >>> float(ratios.loc["BiT-L", "ViT-L/16"].round(1))
     14.6
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     series = pd.Series(costs, dtype=float)
     values = check_positive("costs", series.to_numpy())

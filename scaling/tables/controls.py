@@ -79,7 +79,7 @@ def check_comparison(
     >>> found.is_controlled, found.controls[~found.controls.is_missing].row.tolist()
     (False, ['H I21k', 'H I21k'])
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_columns(table, metric)
     a, b, unequal = unequal_pair(table, row_a, row_b, factors)
@@ -99,7 +99,7 @@ def _controls(
     table: pd.DataFrame, rows: tuple[int, int], factors: Sequence[str], unequal: Sequence[str], metric: str
 ) -> pd.DataFrame:
     """One candidate for each row and factor: that row with the other row's value of that factor."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     codes = factor_codes(table, factors)
     numbers = column_of(table, metric)
@@ -118,13 +118,13 @@ def _controls(
 
 
 def _no_controls() -> pd.DataFrame:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     return pd.DataFrame(columns=["beside", "factor", "needed", "row", "is_missing", "difference"])
 
 
 def _amounts(table: pd.DataFrame, a: int, b: int, amounts: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     columns = {name: positive_column(table, name) for name in amounts}
     pairs = {name: (values[a], values[b], values[b] / values[a]) for name, values in columns.items()}

@@ -42,7 +42,7 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     """
     if not max_expected > 0:
         raise ValueError(f"max_expected must be above 0, got {max_expected!r}")
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     frame = table.to_frame() if isinstance(table, pd.Series) else table
     frame = frame.loc[:, [_is_numeric(column) for _, column in frame.items()]]
@@ -67,7 +67,7 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
 
 def _is_numeric(column: pd.Series) -> bool:
     """Numbers, or strings of numbers."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     numbers = pd.to_numeric(column, errors="coerce")
     return column.dtype != bool and bool(numbers.notna().any() and (numbers.notna() | column.isna()).all())

@@ -102,7 +102,7 @@ def factor_differences(table: pd.DataFrame, factors: Sequence[str], metric: str)
     >>> pairs.reason[2]
     'they differ in data (300M / 1k), size (B / L)'
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     codes = factor_codes(table, factors)
     values = column_of(table, metric)
@@ -146,7 +146,7 @@ def factor_ranges(differences: pd.DataFrame) -> pd.DataFrame:
     >>> factor_ranges(factor_differences(table, ["data"], "top1")).round(2).loc["data"].tolist()
     [3.0, -0.18, 4.04, 6.24]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     kept = differences[~differences["refused"].astype(bool)]
     grouped = kept.groupby("factor")["difference"].agg(num_pairs="count", lowest="min", mean="mean", highest="max")
@@ -170,7 +170,7 @@ def factor_steps(differences: pd.DataFrame) -> pd.DataFrame:
     >>> factor_steps(factor_differences(table, ["data"], "top1"))["mean"].round(2).to_dict()
     {('data', '1k', '300M'): 6.24, ('data', '1k', '21k'): 6.06, ('data', '300M', '21k'): -0.18}
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     by = ["factor", "value_a", "value_b"]
     grouped = one_direction(differences).groupby(by, sort=False)["difference"]
@@ -200,7 +200,7 @@ def factor_codes(table: pd.DataFrame, factors: Sequence[str]) -> np.ndarray:
     Raises:
         ValueError: factors or labels that occur twice, a column that is missing or whose values can not be compared.
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     names = names_of("factors", factors, table)
     check_unique(table, "a row")
@@ -232,6 +232,6 @@ def describe_difference(values: dict[str, tuple[Any, Any]]) -> str:
 
 def is_unknown(pair: tuple[Any, Any]) -> bool:
     """Whether one of two values of a factor is null."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     return any(bool(pd.isna(value)) for value in pair)

@@ -33,7 +33,7 @@ def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     >>> missing_cells(runs, ["model", "epochs"]).to_numpy().tolist()
     [['L', 7]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     axes = names_of("axes", axes, table)
     for name in axes:

@@ -68,7 +68,7 @@ def group_means(
     >>> group_means(table, {"first": ["x", "y"], "second": ["z"]}).round(3).loc["model"].to_dict()
     {'first': 0.6, 'second': 0.9, 'All': 0.7}
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if overall in groups:
         raise ValueError(f"no group may have the name of the overall mean, {overall!r}; pass another as `overall`")
@@ -91,7 +91,7 @@ def extreme_tasks(table: pd.DataFrame, groups: Mapping[str, Sequence[str]] = VTA
     >>> extreme_tasks(table, {"all": ["x", "y"]}).to_numpy().tolist()
     [['x', 0.5, 'y', 0.7]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     tasks = _task_columns(table, groups)
     columns = {"lowest": tasks.idxmin(axis=1), "lowest_value": tasks.min(axis=1)}
@@ -113,7 +113,7 @@ def task_gaps(
     >>> task_gaps(table, "new", "old", {"all": ["x", "y"]}).gap.round(3).to_dict()
     {'x': 0.1, 'y': -0.2}
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     tasks = _task_columns(table, groups)
     a, b = (tasks.iloc[labelled_row(table, row)] for row in (row_a, row_b))
@@ -124,7 +124,7 @@ def task_gaps(
 
 def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The tasks of the groups as float64, by their names in the groups."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_unique(table, "a row a model")
     if not groups:

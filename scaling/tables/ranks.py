@@ -94,7 +94,7 @@ def rank_flips(
     >>> rank_flips(table).flips.round(2).to_numpy().tolist()
     [['B/16', 'L/16', 'ImageNet', 'JFT-300M', 1.38, -2.97]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_unique(table, "a row a model")
     names = names_of("conditions", list(table.columns) if conditions is None else conditions, table)
@@ -111,7 +111,7 @@ def rank_flips(
 
 
 def _flips(values: pd.DataFrame, tie: float) -> pd.DataFrame:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     array, models = values.to_numpy(), values.index
     first, second = np.triu_indices(len(models), k=1)

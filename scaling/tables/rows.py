@@ -131,7 +131,7 @@ def compare_rows(
     >>> result.table.difference_in_sd.round(1).tolist(), result.num_wins, result.num_ties
     ([7.3, 0.0], 1, 1)
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_same_index(a=a, b=b, sd_a=sd_a, sd_b=sd_b)
     labels = a.index if tasks is None and isinstance(a, pd.Series) else tasks

@@ -195,7 +195,7 @@ def misfit_warnings(runs: AllRuns, added: np.ndarray | None = None) -> tuple[Fit
 
 def two_sided(value: float, error: float, freedom: int) -> float:
     """The p-value of Student's t."""
-    from scipy.special import stdtr  # here, because it would double the time of the import
+    from scipy.special import stdtr
 
     return float(2 * stdtr(freedom, -abs(value) / error)) if error > 0 else float(value == 0)
 

@@ -112,7 +112,7 @@ class BestModels:
 
     def table(self) -> pd.DataFrame:
         """A row a rule; columns as in `compare_best_models`, without the task."""
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         return pd.DataFrame([self._row(rule) for rule in self.reasons])
 
@@ -208,7 +208,7 @@ def compare_best_models(tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], **opti
         comma-separated; `reason`: why there is no fit, empty where there is one.
         Compare "best" rules by `_frontier`, "mean" rules by `_all`.
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if not tasks:
         raise ValueError("tasks must have one or more pairs of accuracies by name, got none")

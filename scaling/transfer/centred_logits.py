@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_fractions, column_of
+from ..inputs import check_fractions, check_same_index, column_of
 from ..prediction import check_level
 from ..quantiles import normal_quantile
 from .correlations import pearson
@@ -35,7 +35,7 @@ def centred_logits(accuracies: pd.DataFrame) -> pd.DataFrame:
     >>> centred_logits(pd.DataFrame({"pets": [0.5, 0.9], "cars": [0.5, 0.5]})).round(3).to_dict("list")
     {'pets': [-1.099, 1.099], 'cars': [0.0, 0.0]}
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     columns = {name: _logit(str(name), column_of(accuracies, name)) for name in accuracies.columns}
     logits = pd.DataFrame(columns, index=accuracies.index)
@@ -69,6 +69,7 @@ def correlate_centred_logits(
     import pandas as pd
 
     check_level(level)
+    check_same_index(upstream_accuracy=upstream_accuracy, accuracies=accuracies.index.to_series())
     upstream = _logit("upstream_accuracy", check_fractions("upstream_accuracy", upstream_accuracy))
     centred = centred_logits(accuracies)
     if upstream.shape != (len(centred),):

@@ -76,13 +76,13 @@ def choice_loss(
     >>> choice_loss([0.50, 0.51, 0.51], [0.7, 0.8, 0.6], [0.4, 0.3, 0.5], width=0.1).table["loss"].round(3).tolist()
     [0.2]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_level(level)
     names = ("upstream_accuracy", "first_accuracy"), ("upstream_accuracy", "second_accuracy")
     options = {"below_one": False, "least": 2}
     upstream, first = check_accuracies(upstream_accuracy, first_accuracy, names=names[0], **options)
-    _, second = check_accuracies(upstream, second_accuracy, names=names[1], **options)
+    _, second = check_accuracies(upstream_accuracy, second_accuracy, names=names[1], **options)
     if not (isinstance(width, int | float | np.number) and 0 < width <= 1):
         raise ValueError(f"width must be a number in (0, 1], got {width!r}")
     bins = np.floor(upstream / width * (1 + 1e-12)).astype(int)  # .06 / .02 is a bin's edge, not just below it

@@ -32,6 +32,6 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
     >>> spearman(np.array([1.0, 2.0, 30.0]), np.array([1.0, 3.0, 2.0])).__round__(6)
     0.5
     """
-    from scipy.stats import rankdata  # here, because it would double the time of the import
+    from scipy.stats import rankdata
 
     return float("nan") if is_constant(x) or is_constant(y) else pearson(rankdata(x), rankdata(y))

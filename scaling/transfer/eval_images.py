@@ -26,7 +26,7 @@ def accuracy_interval(accuracy: ArrayLike, num_eval: ArrayLike, level: float = 0
     >>> [end.round(4).tolist() for end in accuracy_interval([0.0, 0.5], 10)]
     [[0.0, 0.1871], [0.3085, 0.8129]]
     """
-    from scipy.special import betaincinv  # here, because it would double the time of the import
+    from scipy.special import betaincinv
 
     check_level(level)
     accuracy = check_fractions("accuracy", accuracy)

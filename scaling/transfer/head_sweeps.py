@@ -61,7 +61,7 @@ def head_optima(
     >>> table[["task", "best_value", "status"]].values.tolist()
     [['upstream', 1.0, 'bracketed'], ['pets', 10.0, 'not bracketed: highest value']]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     if not tolerance >= 0:
         raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
@@ -85,7 +85,7 @@ def head_optima(
 
 def mean_errors(records: pd.DataFrame, setting: str, columns: Sequence[str]) -> pd.DataFrame:
     """Mean errors of finished runs at each value of a setting: values down, ascending, columns across."""
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     records = records[finished_rows(records)]
     values = column_of(records, setting)
@@ -168,7 +168,7 @@ def compare_coupling(head: ArrayLike, body: ArrayLike, accuracy: ArrayLike) -> p
     >>> table[["choice", "head", "body", "accuracy"]].values.tolist()
     [['coupled', 1.0, 1.0, 0.55], ['decoupled', 1.0, 0.0, 0.6]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     head, body = np.asarray(head, dtype=float), np.asarray(body, dtype=float)
     accuracy = check_fractions("accuracy", accuracy)

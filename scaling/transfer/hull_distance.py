@@ -123,7 +123,7 @@ def overlay_hull(
     >>> overlay_hull(runs, ["b"], of="a").table[["model", "gap"]].round(3).values.tolist()
     [[0.0, 0.0], [1.0, 0.1], [2.0, 0.0]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     names = [task for task in dict.fromkeys(tasks) if task != of] if not isinstance(tasks, str) else []
     if not names:
@@ -147,7 +147,7 @@ def overlay_hull(
 
 
 def _trend(task: str, part: pd.DataFrame) -> dict[str, Any]:
-    from scipy.stats import spearmanr  # here, because it would double the time of the import
+    from scipy.stats import spearmanr
 
     us, gap = part["upstream_accuracy"].to_numpy(), part["gap"].to_numpy()
     lower = us <= np.median(us)

@@ -62,7 +62,7 @@ def label_overlap(
     >>> table["rule"].tolist()
     ['name', 'other_name', 'generic', 'synonym', None]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     for argument, value in (("upstream", upstream), ("downstream", downstream), ("generic", generic)):
         if isinstance(value, str):

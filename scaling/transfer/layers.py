@@ -59,7 +59,7 @@ def best_layers(
     >>> best_layers(evals.assign(error=[0.5, 0.2, 0.2, 0.3]))[["task", "best_layer", "gain"]].round(3).values.tolist()
     [['pets', 'block_2', 0.1]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     keys, curves = _layer_curves(evals, by, layers, within_standard_error)
     rows = []

@@ -232,7 +232,7 @@ def compare_scalings(
     >>> table.r2_accuracy.round(4).to_dict()
     {'identity': 0.9877, 'log': 0.9938, 'logit': 0.9999, 'probit': 0.9998}
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     models = _Models.of(upstream_accuracy, downstream_accuracy, upstream_num_eval, downstream_num_eval, names)
     models = models.placed_on(*AXIS_SCALINGS)
@@ -294,7 +294,7 @@ def _fit(models: _Models, scaling: str) -> AccuracyLine:
 
 def _curvature_p(x: np.ndarray, residuals: np.ndarray, y: np.ndarray) -> float:
     """Of a quadratic term beside the line: Student's t test of the residuals on the part of x^2 that no line has."""
-    from scipy.special import stdtr  # here, because it would double the time of the import
+    from scipy.special import stdtr
 
     squares, degrees_of_freedom = float(np.sum(residuals**2)), x.size - 3
     if degrees_of_freedom < 1 or squares < _EXACT * np.sum((y - y.mean()) ** 2):

@@ -41,7 +41,7 @@ def rank_correlations(values: pd.DataFrame, against: pd.DataFrame | None = None)
     >>> rank_correlations(frame).round(3).loc["pets"].tolist()
     [1.0, 1.0, -1.0]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     other = values if against is None else against
     if not values.index.equals(other.index):
@@ -53,7 +53,7 @@ def rank_correlations(values: pd.DataFrame, against: pd.DataFrame | None = None)
 
 def _standard_ranks(values: pd.DataFrame) -> np.ndarray:
     """Ranks of each column, centred and of norm one; (n, m)."""
-    from scipy.stats import rankdata  # here, because it would double the time of the import
+    from scipy.stats import rankdata
 
     if len(values) < 3:
         raise ValueError(f"a rank correlation needs at least 3 models, got {len(values)}")
@@ -102,7 +102,7 @@ def discordant_pairs(
     >>> table[["models", "num_pairs", "share"]].round(3).values.tolist()
     [['all', 6, 0.167], ['upper_half', 1, 1.0]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_level(level)
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy, below_one=False, least=2)
@@ -152,7 +152,7 @@ def _jackknife_interval(total: np.ndarray, gone: np.ndarray, num_groups: int, le
 
     A share of 0 or 1 is one in every group: then the exact bound of as many pairs as there are without a common group.
     """
-    from scipy.special import expit, logit  # here, because it would double the time of the import
+    from scipy.special import expit, logit
 
     share, tail = total[0] / total[1], (1 - level) / 2
     bound = 1 - tail ** (1 / max(num_groups // 2, 1))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_accuracies, check_fractions, model_names
+from ..inputs import check_accuracies, check_fractions, check_same_index, model_names
 from ..prediction import Prediction
 from ..quantiles import normal_quantile
 from .eval_images import corrected, sampling_variance
@@ -54,7 +54,7 @@ class Robustness:
         The interval is Student's, with the degrees of freedom of the line. `band_low` and `band_high`: between them a
         new standard model would lie; `outside_band`: whether the model is unusual beyond their scatter.
         """
-        import pandas as pd  # here, because it is most of the time of the import
+        import pandas as pd
 
         half = self.line.student_quantile(level) * self.standard_error
         band = self._band(level)
@@ -174,8 +174,9 @@ def accuracy_difference(
     >>> accuracy_difference(0.617, 0.587, num_eval=1000, base_num_eval=1000).round(4).to_dict("records")
     [{'difference': 0.03, 'standard_error': 0.0219, 'low': -0.0129, 'high': 0.0729}]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
+    check_same_index(accuracy=accuracy, base_accuracy=base_accuracy, num_eval=num_eval, base_num_eval=base_num_eval)
     ours = np.atleast_1d(check_fractions("accuracy", accuracy))
     base = np.atleast_1d(check_fractions("base_accuracy", base_accuracy))
     shapes = f"accuracy {ours.shape} and base_accuracy {base.shape}"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
 from ..groups import number_groups
+from ..inputs import check_same_index
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -150,6 +151,7 @@ def same_curve(
         raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
+    check_same_index(upstream_accuracy=upstream_accuracy, arms=arms)
     labels, place = _check_arms(arms, np.size(upstream_accuracy))
     runs = fit_all(upstream_accuracy, downstream_accuracy, len(labels) - 1, upstream_num_eval)
     columns = runs.columns
@@ -178,7 +180,7 @@ def _too_alike(num_runs: int, num_arms: int, effect: str) -> FitError:
 def _arm_table(
     runs: AllRuns, labels: list[Any], place: np.ndarray, level: float
 ) -> tuple[pd.DataFrame, tuple[FitWarning, ...]]:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     effects = added_effects(runs, np.eye(len(labels))[place])
     if effects.rank < len(labels) - 1:
@@ -222,7 +224,7 @@ def _f_statistic(explained: Any, total: Any, num_added: int, freedom: int) -> An
 
 
 def _f_tail(statistic: float, num_added: int, freedom: int) -> float:
-    from scipy.special import fdtrc  # here, because it would double the time of the import
+    from scipy.special import fdtrc
 
     return float(fdtrc(num_added, freedom, statistic))
 

@@ -175,7 +175,7 @@ def _means(difference: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _summarise(rows: list[dict[str, Any]], num_trials: int, num_pool: int) -> SampleSizes:
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     trials = pd.DataFrame(rows)
     groups = trials.groupby(["fit", "num_models", "error", *_NOTES], sort=False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fit import Fit
-from ..inputs import check_positive
+from ..inputs import check_positive, check_same_index
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -135,11 +135,14 @@ def sufficient_predictor(
     >>> result.table[["factor", "slope"]].round(3).values.tolist()
     [['size', 0.01]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_level(level)
     if not factors:
         raise ValueError("factors must name one factor or more")
+    check_same_index(
+        upstream_accuracy=upstream_accuracy, **{f"factor {name!r}": each for name, each in factors.items()}
+    )
     runs = fit_all(upstream_accuracy, downstream_accuracy, num_added=1, upstream_num_eval=upstream_num_eval)
     values = {name: _check_factor(name, each, runs.residuals.size) for name, each in factors.items()}
     rows, found = [], misfit_warnings(runs)

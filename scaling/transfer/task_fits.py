@@ -67,7 +67,7 @@ def fit_tasks(
     >>> fit_tasks(frame, group=None, num_draws=20)[["task", "num_shots", "k", "e_ir"]].round(3).values.tolist()
     [['pets', 5, 0.7, 0.1]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_level(level)
     if groups is not None and not isinstance(groups, str):

@@ -52,7 +52,7 @@ def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_sho
     >>> param_trends(table, params=["k"])["correlation"].round(3).tolist()
     [-0.968]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     check_columns(table, "task", "upstream", "num_shots", *params)
     check_labels(table)
@@ -131,7 +131,7 @@ def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SI
     >>> sign_shares(trends)[["param", "share_negative", "num_contradicting"]].values.tolist()
     [['k', 0.5, 1]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     _check_trends(trends, expected)
     rows = []

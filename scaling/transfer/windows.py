@@ -142,7 +142,7 @@ def compare_windows(
     >>> found.table[["num_points", "hull_mae"]].round(4).values.tolist()
     [[35.0, 0.0]]
     """
-    import pandas as pd  # here, because it is most of the time of the import
+    import pandas as pd
 
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     fits = check_fits(fits)

@@ -76,6 +76,7 @@ RESULTS = {
     "plot_best_models": lambda: (best_models(),),
     "plot_bottlenecks": lambda: (frontier.bottlenecks(GRID),),
     "plot_chain": lambda: (chained(),),
+    "plot_choice_loss": lambda: (transfer.choice_loss(UPSTREAM, DOWNSTREAM, DOWNSTREAM[::-1], width=0.1),),
     "plot_cost_ratio": lambda: (ratios(),),
     "plot_factors": lambda: (pairs(),),
     "plot_fit": lambda: (sc.fit_law("saturating_power", X, Y),),
@@ -106,6 +107,7 @@ RESULTS = {
     "plot_sample_sizes": lambda: (
         transfer.compare_sample_sizes(UPSTREAM, DOWNSTREAM, sizes=[8, 16], num_trials=3, fits=["all"]),
     ),
+    "plot_scalings": lambda: (transfer.compare_scalings(UPSTREAM, DOWNSTREAM),),
     "plot_shapes": lambda: (frontier.fit_shapes(sweep("depth"), dimensions=["depth"], num_draws=20), "depth"),
     "plot_sufficiency": lambda: (
         transfer.sufficient_predictor(UPSTREAM, DOWNSTREAM, {"num_params": 1e6 * (1 + np.arange(40) % 7)}),
@@ -118,8 +120,7 @@ RESULTS = {
 # Their ticks are names, which say what they are: of tasks, rows, models, laws.
 NAMED_X = {"plot_rank_matrix", "plot_rank_flips"}
 NAMED_Y = {
-    "plot_audit", "plot_best_layers", "plot_factors", "plot_law_comparison", "plot_rank_matrix", "plot_row_comparison",
-}  # fmt: skip
+    "plot_audit", "plot_best_layers", "plot_factors", "plot_law_comparison", "plot_rank_matrix", "plot_row_comparison", "plot_scalings"}  # fmt: skip
 
 
 def test_every_plot_has_a_result():

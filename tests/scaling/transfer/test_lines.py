@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -201,10 +198,9 @@ def test_straight_scatters_are_rarely_called_curved():
     assert sum(fit_line(*models(n=12, seed=seed)).curvature_p < 1e-3 for seed in range(2000)) <= 9
 
 
-@pytest.mark.skipif("SCALING_DATA_DIR" not in os.environ, reason="SCALING_DATA_DIR is not set")
-def test_imagenet_to_r_is_curved_in_logits():
+def test_imagenet_to_r_is_curved_in_logits(data_folder):
     """timm: of the models above .88 of ImageNet (R's classes excepted) fewer than half lie in the band of new ones."""
-    folder = Path(os.environ["SCALING_DATA_DIR"]) / "timm_results"
+    folder = data_folder / "timm_results"
     top1 = [
         pd.read_csv(folder / f"results-{name}.csv", thousands=",").set_index(["model", "img_size"]).top1 / 100
         for name in ("imagenet", "imagenet-r")
