@@ -17,6 +17,7 @@ from ..hulls import check_points
 from ..inputs import check_positive, check_same_index
 from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
+from ..selected import SelectedFit
 from ..selection import check_hull_axes, check_selection, drawn_selection, select
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from ..worlds import check_options, draw_selection
@@ -31,7 +32,7 @@ _HIDDEN_ON_LOG_HULL = ("shifted_power", "double_saturating_power", "sigmoidal_po
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FrontierFit:
+class FrontierFit(SelectedFit):
     """A law on the frontier of runs. Made by `fit_frontier`.
 
     Attributes:
@@ -56,15 +57,6 @@ class FrontierFit:
     stochastic: StochasticFrontier | None = None
     hull_axes: str = "linear"
 
-    @property
-    def params(self) -> dict[str, float]:
-        return self.fit.params
-
-    @property
-    def warnings(self) -> tuple[FitWarning, ...]:
-        """What a reader must know, of the fit, of its draws and of the selection."""
-        return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
-
     def _own_warnings(self) -> tuple[FitWarning, ...]:
         if self.stochastic is not None:
             return self.stochastic.warnings
@@ -84,13 +76,6 @@ class FrontierFit:
         num, best = np.count_nonzero(self.y < limit), self.y.min()
         text = f"{num} runs lie below the irreducible error {limit:.4g}, the best at {best:.4g}: are families mixed?"
         return (FitWarning("below_limit", text),)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """Interval of a parameter, the choice of the frontier included."""
-        return self.bootstrap.interval(name, level)
 
     @overload
     def predict(self, x: ArrayLike, level: None = None) -> np.ndarray: ...
@@ -138,12 +123,10 @@ class FrontierFit:
 
     def summary(self, level: float = 0.95) -> str:
         """The fit, and an interval for each parameter."""
-        lines = self.bootstrap.interval_lines(level)
+        lines = self._interval_lines(level)
         if self.stochastic is None:
             rule = self.selection + (" in log axes" if self.hull_axes == "log" else "")
             head = f"{rule} of {self.x.size} runs: {self.selected.size} points; intervals: {self.intervals}"
-            if self.intervals == "simulated_world":
-                head += ", with the bias of the selection taken off: the law itself may lie outside"
             notes = self.bootstrap.warnings + self._own_warnings()
             own = warning_lines(notes)
             return "\n".join([head, self.fit.summary(), *lines, *own])

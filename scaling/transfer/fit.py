@@ -15,6 +15,7 @@ from ..fit import Fit
 from ..fitting import fit_law
 from ..inputs import check_accuracies, check_fractions
 from ..prediction import Prediction
+from ..selected import SelectedFit
 from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from ..worlds import check_options, draw_selection
 from .selection import TransferSelection, check_anchors, check_window
@@ -26,7 +27,7 @@ _MANY_MODELS = 30  # ten a parameter: a hull of three of so many says that the o
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TransferFit:
+class TransferFit(SelectedFit):
     """Eq. 1 of Abnar et al. 2021 fitted to a downstream task. Made by `fit_transfer`.
 
     Attributes:
@@ -56,16 +57,6 @@ class TransferFit:
     stochastic: StochasticFrontier | None = None
     anchors: tuple[str, ...] = ()
     anchor_points: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
-
-    @property
-    def params(self) -> dict[str, float]:
-        """k, alpha, e_ir."""
-        return self.fit.params
-
-    @property
-    def warnings(self) -> tuple[FitWarning, ...]:
-        """What a reader must know, of the fit, of its draws and of the hull."""
-        return self.fit.warnings + self.bootstrap.warnings + self._own_warnings()
 
     def _own_warnings(self) -> tuple[FitWarning, ...]:
         if self.stochastic is None:
@@ -97,9 +88,6 @@ class TransferFit:
             found.append(FitWarning("few_points", f"{num_models} models and {len(self.params)} parameters"))
         return tuple(found)
 
-    def __repr__(self) -> str:
-        return self.summary()
-
     @property
     def saturation(self) -> float:
         """Downstream accuracy of a model with no upstream error but the Bayes error: 1 - e_ir where that is 0."""
@@ -123,10 +111,6 @@ class TransferFit:
 
     def _at_bayes_error(self, k: Any, alpha: Any, e_ir: Any) -> Any:
         return 1 - (k * self.upstream_bayes_error**alpha + e_ir)
-
-    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """Interval of k, alpha or e_ir, the choice of the hull included."""
-        return self.bootstrap.interval(name, level)
 
     @overload
     def predict(self, upstream_accuracy: ArrayLike, level: None = None) -> np.ndarray: ...
@@ -169,10 +153,6 @@ class TransferFit:
             notes = self.stochastic.summary_lines() + notes
         return "\n".join([head, formula, *params, *self._interval_lines(level), self._saturation_line(level), *notes])
 
-    def _interval_lines(self, level: float) -> list[str]:
-        lines = zip(self.params.items(), self.bootstrap.interval_lines(level), strict=True)
-        return [line + self._outside(value, *self.interval(name, level)) for (name, value), line in lines]
-
     def _saturation_line(self, level: float) -> str:
         if self.stochastic is not None and any(warning.kind == "poor_fit" for warning in self.warnings):
             return "  saturation: not to be read, the models contradict the law (poor_fit)"
@@ -181,13 +161,6 @@ class TransferFit:
         if self.intervals == "simulated_world":
             line += f" around {self.saturation_median:.4f} (median of the draws)"
         return line + self._outside(self.saturation, low, high)
-
-    def _outside(self, value: float, low: float, high: float) -> str:
-        if low <= value <= high:
-            return ""
-        is_world = self.intervals == "simulated_world"
-        why = ": the selection's bias is taken off" if is_world else " that of draws whose selection is their own"
-        return f"; the fitted value lies outside{why}"
 
 
 def fit_transfer(

@@ -120,7 +120,14 @@ RESULTS = {
 # Their ticks are names, which say what they are: of tasks, rows, models, laws.
 NAMED_X = {"plot_rank_matrix", "plot_rank_flips"}
 NAMED_Y = {
-    "plot_audit", "plot_best_layers", "plot_factors", "plot_law_comparison", "plot_rank_matrix", "plot_row_comparison", "plot_scalings"}  # fmt: skip
+    "plot_audit",
+    "plot_best_layers",
+    "plot_factors",
+    "plot_law_comparison",
+    "plot_rank_matrix",
+    "plot_row_comparison",
+    "plot_scalings",
+}
 
 
 def test_every_plot_has_a_result():
