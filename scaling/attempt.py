@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import FitError, FitWarning
 
-__all__ = ["attempt", "table_lines"]
+__all__ = ["attempt", "attempt_each", "table_lines"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,26 @@ def attempt(function: Callable[[], _Result]) -> tuple[_Result | None, str, str]:
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return result, ", ".join(kinds), reason
+
+
+def attempt_each(
+    ways: Mapping[str, Callable[[], _Result]], none_found: str
+) -> tuple[dict[str, _Result], dict[str, str]]:
+    """Results by name, and the reason of each that cannot be had. `FitWarning`s are not issued: the results hold them.
+
+    Raises:
+        FitError: there is no result, in the words of `none_found`, with each reason.
+    """
+    results, reasons = {}, {}
+    for name, way in ways.items():
+        result, _, reason = attempt(way)
+        if result is None:
+            reasons[name] = reason
+        else:
+            results[name] = result
+    if not results:
+        raise FitError(f"{none_found}: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    return results, reasons
 
 
 def table_lines(table: pd.DataFrame, *names: str, **options: Any) -> str:

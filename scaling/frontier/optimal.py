@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..inputs import check_positive, finished_rows
 from ..prediction import check_level, warn_beyond
@@ -275,16 +275,8 @@ def optimal_allocation(
             finals, flops_per_param_image, objective, num_draws, rng, has_groups=groups is not None
         ),
     }
-    fits, reasons = {}, {}
-    for approach in [name for name in APPROACHES if name in approaches]:
-        try:
-            with warnings.catch_warnings():  # they are in the fit, and said below
-                warnings.simplefilter("ignore", FitWarning)
-                fits[approach] = ways[approach]()
-        except FitError as error:
-            reasons[approach] = str(error)
-    if not fits:
-        raise FitError("no approach has an optimum: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    asked = {name: way for name, way in ways.items() if name in approaches}
+    fits, reasons = attempt_each(asked, "no approach has an optimum")
     result = OptimalAllocation(fits, reasons, finals)
     issue(*result.warnings)
     return result

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..attempt import attempt_each
 from ..bootstrap import BootstrapFit, bootstrap_fit
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting import quiet_fit
@@ -167,18 +168,14 @@ def fit_shapes(
     shape = {name: positive_column(runs, name) for name in dimensions}
     middle = _center(shape, center)
     rng = np.random.default_rng(0 if rng is None else rng)
-    draws, reasons = {}, {}
-    for name in shape:
+
+    def way(name: str) -> BootstrapFit:
         others = [shape[other] == middle[other] for other in shape if other != name]
         rows = np.flatnonzero(np.all(others, axis=0)) if others else np.arange(values.size)
-        try:
-            with warnings.catch_warnings():  # they are in the fit, and said below
-                warnings.simplefilter("ignore", FitWarning)
-                draws[name] = _fitted(name, shape[name][rows], t[rows], values[rows], num_draws, rng)
-        except FitError as error:
-            reasons[name] = str(error)
-    if not draws:
-        raise FitError("no dimension has an optimum: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+        return _fitted(name, shape[name][rows], t[rows], values[rows], num_draws, rng)
+
+    ways = {name: partial(way, name) for name in shape}
+    draws, reasons = attempt_each(ways, "no dimension has an optimum")
     result = ShapeFit(draws, reasons, middle)
     issue(*result.warnings)
     return result

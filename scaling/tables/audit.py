@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns
-from .labels import check_same_index, check_unique, labelled_row, names_of
+from ..inputs import check_columns, check_same_index
+from .labels import check_unique, labelled_row, names_of
 from .rounding import float_slack, half_unit, mean_rounding, printed_decimals
 
 if TYPE_CHECKING:

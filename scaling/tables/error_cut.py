@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions
-from .labels import check_same_index, check_shapes
+from ..inputs import check_fractions, check_same_index
+from .labels import check_shapes
 
 __all__ = ["error_cut"]
 

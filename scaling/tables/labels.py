@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns, check_same_index
+from ..inputs import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_same_index", "check_shapes", "check_unique", "labelled_row", "names_of"]
+__all__ = ["check_shapes", "check_unique", "labelled_row", "names_of"]
 
 
 def names_of(what: str, names: Sequence[Any], table: pd.DataFrame | None = None) -> list[Any]:

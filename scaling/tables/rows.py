@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..inputs import check_same_index
 from .error_cut import error_cut
-from .labels import check_same_index
 from .rounding import float_slack
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..hulls import convex_hull
 from ..inputs import check_accuracies, check_fractions, column_of, finished_rows
 from ..selection import select
+from .correlations import spearman
 from .selection import check_anchors
 
 if TYPE_CHECKING:
@@ -147,12 +148,12 @@ def overlay_hull(
 
 
 def _trend(task: str, part: pd.DataFrame) -> dict[str, Any]:
-    from scipy.stats import spearmanr
-
     us, gap = part["upstream_accuracy"].to_numpy(), part["gap"].to_numpy()
     lower = us <= np.median(us)
     upper_gap = float(gap[~lower].mean()) if not lower.all() else float("nan")
-    is_constant = np.ptp(us) == 0 or np.ptp(gap) == 0
-    rank = float("nan") if is_constant else float(np.asarray(spearmanr(us, gap))[0])
     head = {"task": task, "num_models": us.size, "mean_gap": float(gap.mean())}
-    return head | {"lower_half_gap": float(gap[lower].mean()), "upper_half_gap": upper_gap, "spearman": rank}
+    return head | {
+        "lower_half_gap": float(gap[lower].mean()),
+        "upper_half_gap": upper_gap,
+        "spearman": spearman(us, gap),
+    }
