@@ -5,152 +5,149 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .data.datasets import find_dataset
+from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
+from .models import ModelConfig
 from .recipes import find_recipe
+from .schedules import SCHEDULES
 
 __all__ = [
-    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "ModelConfig", "RecipeConfig",
-    "ResNetConfig",
-    "RunConfig", "ScheduleConfig", "Section", "UpstreamConfig",
-    "VitConfig",
+    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "RecipeConfig", "RunConfig",
+    "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
 ]  # fmt: skip
 
 NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
 
-
-def _no_flag(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("must be a number")
-    return value
-
-
-def _no_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(set(values)) < len(values):
-        raise ValueError("must not repeat a value")
-    return values
-
-
-_LARGEST = 2**31 - 1  # what every library below takes for a whole number
-Count = Annotated[int, BeforeValidator(_no_flag), Field(ge=1, le=_LARGEST)]
-Seed = Annotated[int, BeforeValidator(_no_flag), Field(ge=0, le=_LARGEST)]
-Amount = Annotated[float, BeforeValidator(_no_flag)]
 DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
 
 
-class Section(BaseModel):
-    """A part of a config: frozen, and no field that is not named here."""
+def _kind(value: Any) -> Any:
+    if not isinstance(value, str) or value not in SCHEDULES:
+        raise ValueError(f"must be one of {sorted(SCHEDULES)}")
+    return value
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+ScheduleKind = Annotated[str, BeforeValidator(_kind)]
 
 
 class UpstreamConfig(Section):
-    """The data set trained on; `version` is its identity."""
+    """The data set trained on. `version` is its identity; `folder` and `workers` are of the machine.
+
+    Attributes:
+        image_size: side in pixels that every image has when the model sees it.
+        stream: read from disk step by step instead of holding the decoded set.
+        workers: processes that read a streamed set.
+        remove_duplicates: drop training images that nearly repeat a test image, upstream's or a downstream task's.
+    """
 
     dataset: DatasetName
     version: str
     num_train: int
     num_val: int
+    num_classes: int
+    image_size: Count
     folder: str | None = None
-
-
-class VitConfig(Section):
-    """A vision transformer: `patch` in pixels, `width` and `mlp_dim` in units, `depth` in blocks.
-
-    Heads default to one for each 64 units of width, the MLP to 4 times the width, as in Dosovitskiy et al. 2020.
-    """
-
-    family: Literal["vit"] = "vit"
-    width: Count
-    depth: Count
-    patch: Count
-    heads: Count
-    mlp_dim: Count
-    pooling: Literal["avg", "token", "map"] = "avg"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        width = values.get("width")
-        known = width if isinstance(width, int) and width > 0 else 1  # a bad width is reported as such, alone
-        return {"heads": max(1, known // 64), "mlp_dim": 4 * known, **values}
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> "VitConfig":
-        if self.width % self.heads:
-            raise ValueError(f"heads must divide width, got {self.heads} heads and width {self.width}")
-        return self
-
-    @property
-    def variant(self) -> str:
-        return f"w{self.width}d{self.depth}/{self.patch}"
-
-
-class ResNetConfig(Section):
-    """A residual network of basic blocks: `width` channels in the first stage, doubled in each further one."""
-
-    family: Literal["resnet"] = "resnet"
-    width: Count = Field(multiple_of=2)
-    depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
-
-    @model_validator(mode="after")
-    def _two_blocks(self) -> "ResNetConfig":
-        if sum(self.depth) < 2:  # timm divides by the number of blocks less one
-            raise ValueError(f"depth must hold at least two blocks, got {list(self.depth)}")
-        return self
-
-    @property
-    def variant(self) -> str:
-        return f"w{self.width}d{'-'.join(map(str, self.depth))}"
-
-
-ModelConfig = Annotated[VitConfig | ResNetConfig, Field(discriminator="family")]
+    stream: bool = False
+    workers: Count = 1
+    remove_duplicates: bool = False
 
 
 class RecipeConfig(Section):
-    """How a model is trained, the schedule apart: a row of `sweeps.recipes.RECIPES`, and what a spec changes of it."""
+    """How a model is trained, the schedule apart: a row of `sweeps.recipes.RECIPES`, and what a spec changes of it.
+
+    Attributes:
+        optimizer: "adamw_bf16" keeps its first moment in bfloat16; "adafactor" is that of Zhai et al. 2021.
+        beta1: of "sgd" the momentum.
+        weight_decay_rule: a step shrinks a weight by `lr * weight_decay` ("lr_scaled", torch's AdamW), by
+            `lr / peak lr * weight_decay` ("decoupled", big_vision), or the decay is added to its gradient ("l2").
+        head_weight_decay: of the classifier's kernel; like the body's where it is not given.
+        grad_clip: greatest norm of the whole gradient.
+        augment: "crop_flip" pads and crops, "inception_flip" crops a random part and resizes it; both mirror.
+        rand_augment_ops, rand_augment_magnitude: operations an image, and their strength of 10.
+        mixup, cutmix: alpha of the beta distribution of the share; 0 is off. With both on, each batch has one of them.
+        erase: probability that a rectangle of the image is noise.
+        repeats: how many views of each image a batch holds (repeated augmentation).
+        label_loss: cross-entropy over the classes, or a sigmoid for each.
+        head_bias: initial bias of the classifier.
+        drop_path: stochastic depth's rate in the last block.
+        ema_decay: of a moving average of the weights, evaluated as weights "ema".
+        sam_rho: radius of sharpness-aware minimisation.
+        teacher: a model whose predicted classes are learned beside the labels (hard-label distillation): the
+            `model.pt` of a run.
+    """
 
     name: str = "small_scale"
-    optimizer: Literal["adamw"]
+    optimizer: Literal["adamw", "adamw_bf16", "adafactor", "sgd"]
     lr: Amount = Field(gt=0)
-    weight_decay: float = Field(ge=0)
-    head_lr_multiplier: float = Field(gt=0)
-    head_weight_decay: float = Field(ge=0)
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    weight_decay: Amount = Field(ge=0)
+    weight_decay_rule: Literal["lr_scaled", "decoupled", "l2"] = "lr_scaled"
+    head_lr_multiplier: Amount = Field(gt=0)
+    head_weight_decay: Amount = Field(ge=0)
+    grad_clip: Amount | None = Field(default=None, gt=0)
     batch_size: Count
-    augment: Literal["crop_flip", "none"]
-    label_smoothing: float = Field(ge=0, lt=1)
+    augment: Literal["none", "crop_flip", "inception_flip"]
+    rand_augment_ops: int = Field(default=0, ge=0, le=10)
+    rand_augment_magnitude: Amount = Field(default=9.0, ge=0, le=10)
+    mixup: Amount = Field(default=0.0, ge=0)
+    cutmix: Amount = Field(default=0.0, ge=0)
+    erase: Amount = Field(default=0.0, ge=0, le=1)
+    repeats: Count = 1
+    label_loss: Literal["softmax", "sigmoid"] = "softmax"
+    head_bias: float = 0.0
+    label_smoothing: Fraction
+    drop_path: Fraction = 0.0
+    ema_decay: Fraction | None = None
+    sam_rho: Amount | None = Field(default=None, gt=0)
+    teacher: str | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
-        return {**find_recipe(values.get("name", "small_scale")).fields, **values}
+        filled = {**find_recipe(values.get("name", "small_scale")).fields, **values}
+        return {"head_weight_decay": filled["weight_decay"], **filled}
+
+    @model_validator(mode="after")
+    def _repeats_divide_batch(self) -> "RecipeConfig":
+        if self.batch_size % self.repeats:
+            raise ValueError(f"repeats must divide batch_size, got {self.repeats} and {self.batch_size}")
+        return self
 
 
 class ScheduleConfig(Section):
     """The learning rate's course; see `sweeps.schedules`."""
 
-    kind: str
+    kind: ScheduleKind
     warmup_steps: int = Field(ge=0)
     cooldown_steps: int = Field(ge=0)
 
 
 class EvaluateConfig(Section):
-    """Upstream evaluation: every so many steps (None: only at the end), on at most so many test images."""
+    """Evaluation on the way and at the end.
+
+    Attributes:
+        every_steps: how often; None is only at the end.
+        max_upstream: at most so many test images.
+        max_train: at most so many training images, for the training error; 0 leaves it out.
+        stop_after: end a run when its error on the held-out part has not fallen for so many evaluations.
+    """
 
     every_steps: Count | None = None
     max_upstream: Count | None = None
+    max_train: int = Field(default=1000, ge=0)
+    stop_after: Count | None = None
 
 
 class DownstreamConfig(Section):
     """Few-shot linear evaluation of frozen features."""
 
-    tasks: Annotated[tuple[DatasetName, ...], AfterValidator(_no_repeats)] = ()
-    shots: Annotated[tuple[Count, ...], AfterValidator(_no_repeats)] = Field(default=(1, 5, 10), min_length=1)
+    tasks: Annotated[tuple[DatasetName, ...], AfterValidator(no_repeats)] = ()
+    shots: Annotated[tuple[Count, ...], AfterValidator(no_repeats)] = Field(default=(1, 5, 10), min_length=1)
     draws: Count = 3
     max_eval: Count | None = 1000
 
@@ -158,13 +155,19 @@ class DownstreamConfig(Section):
 class RunConfig(Section):
     """One run: a model, a subset, a number of steps, a recipe, a seed.
 
-    `precision` "auto" is bfloat16 on a GPU and float32 elsewhere; a record says which it was.
+    Attributes:
+        precision: "auto" is bfloat16 on a GPU and float32 elsewhere; a record says which it was.
+        threads: of the CPU; they change the last bits.
+        compile: "auto" compiles each block with `torch.compile` on a GPU and nothing elsewhere.
+        cuda_graph: replay the forward and backward pass as one CUDA graph.
+        teacher_sha256: of the teacher's file, whose path is of the machine.
+        keep_model: leave the last weights in the run's folder, as `model.pt`.
     """
 
     upstream: UpstreamConfig
     model: ModelConfig
     train_examples: Count
-    steps: Count
+    steps: int = Field(ge=0)
     recipe: RecipeConfig
     schedule: ScheduleConfig
     seed: Seed
@@ -172,11 +175,19 @@ class RunConfig(Section):
     downstream: DownstreamConfig
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     threads: Count = 1
+    compile: Literal["auto", "off", "blocks"] = "auto"
+    cuda_graph: bool = False
+    teacher_sha256: str | None = None
+    keep_model: bool = False
     numerics_version: int = NUMERICS_VERSION
 
     @property
     def run_id(self) -> str:
-        """The same for the same config, wherever and whenever it runs, and wherever its data lie."""
+        """The same for the same config, wherever and whenever it runs, and wherever its data lie.
+
+        A field at its default does not enter it, so that a later version with more fields finds its runs again; a
+        default is never changed.
+        """
         return _hash(self._identity())
 
     @property
@@ -187,17 +198,20 @@ class RunConfig(Section):
         return _hash(values)
 
     def _identity(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude={"upstream": {"folder"}})
+        of_the_machine: Any = {"upstream": {"folder", "workers"}, "recipe": {"teacher"}, "keep_model": True}
+        values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
+        values["model"]["family"] = self.model.family  # a default, which tells the families apart
+        return values | {"numerics_version": self.numerics_version}
 
     @property
     def image_size(self) -> int:
         """Side of the upstream images, to which downstream ones are resized."""
-        return find_dataset(self.upstream.dataset).image_size
+        return self.upstream.image_size
 
     @property
     def num_classes(self) -> int:
         """Classes of the upstream set."""
-        return find_dataset(self.upstream.dataset).num_classes
+        return self.upstream.num_classes
 
     @property
     def branch_step(self) -> int:

@@ -1,11 +1,10 @@
 """From a spec to the runs it asks for: every cell resolved, duplicates dropped, runs that share a trunk together."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .config import EvaluateConfig, ModelConfig, RunConfig, ScheduleConfig, UpstreamConfig, VitConfig
+from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset
-from .durations import Duration
+from .durations import Duration, parse_duration
 from .recipes import find_recipe
 from .schedules import may_branch as schedule_may_branch
 from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
@@ -82,30 +81,29 @@ def resolve(cell: CellSpec) -> RunConfig:
         ValueError: the field and the fact.
     """
     upstream = _upstream(cell.upstream)
-    model = cell.model.vit or cell.model.resnet
-    if model is None:
-        raise ValueError("model: a cell needs a family and its shape")
-    _check_model(model, find_dataset(upstream.dataset).image_size)
     train_examples = _train_examples(cell.train_examples, upstream)
     recipe = find_recipe(cell.recipe.name)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
-    steps = (cell.length or Duration(recipe.steps, "steps")).in_steps(**sizes)
+    steps = (cell.length or parse_duration(recipe.length)).in_steps(**sizes)
     if steps < 1:
         raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
     schedule = cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
     every = cell.evaluate.every.in_steps(**sizes, total_steps=steps) if cell.evaluate.every else None
     return RunConfig(
         upstream=upstream,
-        model=model,
+        model=cell.model.fitted(upstream.image_size),
         train_examples=train_examples,
         steps=steps,
         recipe=cell.recipe,
         schedule=_schedule(schedule, steps, sizes),
         seed=cell.seed,
-        evaluate=EvaluateConfig(every_steps=every, max_upstream=cell.evaluate.max_upstream),
+        evaluate=EvaluateConfig(every_steps=every, **cell.evaluate.model_dump(exclude={"every"})),
         downstream=cell.downstream,
         precision=cell.precision,
         threads=cell.threads,
+        compile=cell.compile,
+        cuda_graph=cell.cuda_graph,
+        keep_model=cell.keep_model,
     )
 
 
@@ -118,7 +116,12 @@ def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
     num_train = spec.num_images or dataset.num_train
     num_val = round(num_train * spec.val_fraction)
     return UpstreamConfig(
-        dataset=spec.dataset, version=dataset.version, num_train=num_train, num_val=num_val, folder=spec.folder
+        **spec.model_dump(exclude={"num_images", "val_fraction", "image_size"}),
+        version=dataset.version,
+        num_train=num_train,
+        num_val=num_val,
+        num_classes=dataset.num_classes,
+        image_size=spec.image_size or dataset.image_size,
     )
 
 
@@ -139,11 +142,3 @@ def _schedule(spec: ScheduleSpec, steps: int, sizes: dict[str, int]) -> Schedule
     if warmup + cooldown > steps:
         raise ValueError(f"schedule: warm-up {warmup} and cooldown {cooldown} are longer than the run of {steps} steps")
     return ScheduleConfig(kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown)
-
-
-def _check_model(model: ModelConfig, image_size: int) -> None:
-    if isinstance(model, VitConfig) and image_size % model.patch:
-        divisors: Sequence[int] = [d for d in range(1, image_size + 1) if image_size % d == 0]
-        raise ValueError(
-            f"model.vit.patch: must divide the image size {image_size}, one of {divisors}, got {model.patch}"
-        )

@@ -18,7 +18,6 @@ from scaling.records import write_records
 
 from .config import RunConfig
 from .grid import Trunk
-from .models import shape_columns
 from .models.cost import FLOPS_RULE, TRAINING_FLOPS, ModelCost, count_cost
 from .paths import RunPaths, SweepPaths, write_json, write_text
 from .train import FinishedRun, load_training_data, train_trunk
@@ -94,7 +93,7 @@ def _write_finished(
     shared = trunk.may_branch
     common = {
         **_config_columns(config, name),
-        **shape_columns(config.model, config.image_size),
+        **config.model.shape_columns(config.image_size),
         **vars(cost),
         **_provenance(device),
         "flops_rule": FLOPS_RULE,
@@ -145,8 +144,11 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "warmup_steps": schedule.warmup_steps,
         "cooldown_steps": schedule.cooldown_steps,
         "augment": recipe.augment,
-        "label_loss": "softmax",
+        "label_loss": recipe.label_loss,
         "label_smoothing": recipe.label_smoothing,
+        "drop_path": recipe.drop_path,
+        "teacher": recipe.teacher,
+        "sam_rho": recipe.sam_rho,
         "seed": config.seed,
         "num_threads": config.threads,
         "numerics_version": config.numerics_version,

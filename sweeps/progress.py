@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .config import ModelConfig
 from .engines.local import Event
 from .grid import Trunk
+from .models import ModelConfig
 
 __all__ = ["SweepProgress", "format_seconds"]
 

@@ -8,12 +8,16 @@ __all__ = ["RECIPES", "Recipe", "find_recipe"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Defaults of `sweeps.config.RecipeConfig`, and the schedule and length used where a spec gives none."""
+    """Fields of `sweeps.config.RecipeConfig`, and the schedule and length used where a spec gives none.
+
+    Attributes:
+        length: a duration with its unit, such as "2500 steps" or "300 epochs".
+    """
 
     source: str
     fields: dict[str, Any]
     schedule: dict[str, str] = field(default_factory=dict)
-    steps: int = 1000
+    length: str = "1000 steps"
 
 
 RECIPES = {
@@ -24,13 +28,12 @@ RECIPES = {
             "lr": 1e-3,
             "weight_decay": 0.05,
             "head_lr_multiplier": 1.0,
-            "head_weight_decay": 0.05,
             "batch_size": 128,
             "augment": "crop_flip",
             "label_smoothing": 0.0,
         },
         schedule={"kind": "cosine", "warmup": "250 steps", "cooldown": "0 steps"},
-        steps=2500,
+        length="2500 steps",
     ),
 }
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
-from .config import Count, DatasetName, DownstreamConfig, RecipeConfig, ResNetConfig, Section, Seed, VitConfig
+from .config import DatasetName, DownstreamConfig, RecipeConfig, ScheduleKind
 from .durations import Duration, parse_duration
-from .schedules import SCHEDULES
+from .fields import Count, Section, Seed
+from .models import FAMILIES, ModelConfig
 
 __all__ = ["CellSpec", "SpecError", "SweepSpec", "parse_spec", "read_spec"]
 
@@ -118,34 +119,25 @@ def _num_steps(value: Any) -> Duration | None:
     return duration
 
 
-def _kind(value: Any) -> Any:
-    if not isinstance(value, str) or value not in SCHEDULES:
-        raise ValueError(f"must be one of {sorted(SCHEDULES)}")
-    return value
-
-
 Amount = Annotated[Any, BeforeValidator(_amount)]
 Length = Annotated[Any, BeforeValidator(parse_duration)]
 
 
 class UpstreamSpec(Section):
-    """`num_images`: of a generated set, how many training images there are."""
+    """`num_images`: of a generated set, how many training images there are. `image_size`: None is the set's own."""
 
     dataset: DatasetName
     num_images: Count | None = None
     val_fraction: float = Field(default=0.02, ge=0, le=0.5)
+    image_size: Count | None = None
     folder: str | None = None
-
-
-class ModelSpec(Section):
-    """One family and its shape."""
-
-    vit: VitConfig | None = None
-    resnet: ResNetConfig | None = None
+    stream: bool = False
+    workers: Count = 1
+    remove_duplicates: bool = False
 
 
 class ScheduleSpec(Section):
-    kind: Annotated[str, BeforeValidator(_kind)]
+    kind: ScheduleKind
     warmup: Length = Duration(0, "steps")
     cooldown: Length = Duration(0, "steps")
 
@@ -153,13 +145,15 @@ class ScheduleSpec(Section):
 class EvaluateSpec(Section):
     every: Length | None = None
     max_upstream: Count | None = None
+    max_train: int = Field(default=1000, ge=0)
+    stop_after: Count | None = None
 
 
 class CellSpec(Section):
     """One cell of the grid, as a spec writes it."""
 
     upstream: UpstreamSpec
-    model: ModelSpec
+    model: ModelConfig
     train_examples: Amount = Duration(100, "%")
     steps: Annotated[Any, BeforeValidator(_num_steps)] = None
     epochs: float | None = Field(default=None, gt=0, le=1e9)
@@ -171,6 +165,9 @@ class CellSpec(Section):
     downstream: DownstreamConfig = DownstreamConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     threads: Count = 1
+    compile: Literal["auto", "off", "blocks"] = "auto"
+    cuda_graph: bool = False
+    keep_model: bool = False
 
     @property
     def length(self) -> Duration | None:
@@ -187,26 +184,28 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every cell: each model entry crossed with the axes of the rest, whose fields an entry may replace for itself."""
     families = raw.pop("model", None)
     if not isinstance(families, Mapping) or not families:
-        raise SpecError(
-            f"model: must map a family of {list(ModelSpec.model_fields)} to a list of shapes, got {families!r}"
-        )
+        raise SpecError(f"model: must map a family of {list(FAMILIES)} to a list of shapes, got {families!r}")
     raw = _seeds_as_seed(raw)
     for family, entries in families.items():
-        if family not in ModelSpec.model_fields:
-            raise SpecError(f"model: unknown family {family!r}; valid: {list(ModelSpec.model_fields)}")
+        if family not in FAMILIES:
+            raise SpecError(f"model: unknown family {family!r}; valid: {list(FAMILIES)}")
         if entries in ([], None):
             raise SpecError(f"model.{family}: needs at least one shape, got {entries!r}")
         for entry in entries if isinstance(entries, list) else [entries]:
+            if isinstance(entry, str):
+                entry = {"variant": entry}
             if not isinstance(entry, Mapping):
-                raise SpecError(f"model.{family}: each entry must be a mapping such as {{width: 32}}, got {entry!r}")
+                raise SpecError(
+                    f"model.{family}: each entry must be a mapping such as {{width: 32}} or a name, got {entry!r}"
+                )
             entry = _seeds_as_seed(entry)
             rest = _with_overrides(raw, {key: value for key, value in entry.items() if key in CellSpec.model_fields})
             if len(given := [length for length in _LENGTHS if length in rest]) > 1:
                 raise SpecError(f"give one of {_LENGTHS}, got {given}")
             shape = {key: value for key, value in entry.items() if key not in CellSpec.model_fields}
-            for model in _axes({family: shape}, "model"):
+            for model in _axes(shape, f"model.{family}"):
                 for values in _axes(rest, ""):
-                    yield {"model": model, **values}
+                    yield {"model": {"family": family, **model}, **values}
 
 
 def _seeds_as_seed(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,10 +262,12 @@ def _sentences(error: ValidationError, values: Mapping[str, Any]) -> Iterator[st
 
 def _valid_fields(path: tuple[Any, ...]) -> list[str]:
     """The fields of the section at a path of fields."""
-    model: Any = CellSpec
+    if not path:
+        return sorted({*CellSpec.model_fields, *_SWEEP_FIELDS, "seeds"} - {"seed"})
+    if path[0] == "model":
+        return sorted({*FAMILIES[path[1]].model_fields, "variant"} - {"family"})
+    section: Any = CellSpec
     for part in path:
-        annotation = model.model_fields[part].annotation
-        model = next(t for t in (annotation, *get_args(annotation)) if isinstance(t, type) and issubclass(t, BaseModel))
-    if model is CellSpec:
-        return sorted({*model.model_fields, *_SWEEP_FIELDS, "seeds"} - {"seed"})
-    return sorted(model.model_fields)
+        annotation = section.model_fields[part].annotation
+        section = next(t for t in (annotation, *get_args(annotation)) if isinstance(t, type) and issubclass(t, Section))
+    return sorted(section.model_fields)

@@ -4,28 +4,26 @@ A branch is to the last bit the run trained alone: order, augmentation and learn
 before its cooldown the learning rate does not depend on the length of the run.
 """
 
-import copy
 import json
 import math
-import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import nn
 
+from .augment import augment_batch
 from .config import RunConfig
-from .data.batches import training_batch
+from .data.batches import ResidentSource, Source
 from .data.images import Images, load_images
 from .data.subsets import split_train_val
 from .evaluate import evaluate_downstream, evaluate_upstream
-from .models import FAMILIES, build_model
+from .losses import training_loss
 from .optimizers import build_optimizer, set_learning_rate
-from .paths import TrunkPaths, write_text, written_whole
+from .paths import TrunkPaths, write_text
 from .schedules import learning_rate_factor
+from .state import TrainingState, load_checkpoint, save_checkpoint
 
 __all__ = ["FinishedRun", "TrainingData", "load_training_data", "train_trunk"]
 
@@ -40,41 +38,6 @@ class TrainingData:
     train: Images
     val: Images
     test: Images
-
-
-@dataclass
-class TrainingState:
-    """All that a step changes."""
-
-    model: nn.Module
-    optimizer: torch.optim.Optimizer
-    step: int = 0
-    seconds: float = 0.0
-    diverged_step: int | None = None
-    losses: list[torch.Tensor] = field(default_factory=list)  # since the last line of the log
-    log: list[dict[str, float]] = field(default_factory=list)
-    evaluations: list[dict[str, Any]] = field(default_factory=list)
-
-    def snapshot(self) -> dict[str, Any]:
-        return copy.deepcopy(
-            {
-                "model": self.model.state_dict(),
-                "optimizer": self.optimizer.state_dict(),
-                "step": self.step,
-                "seconds": self.seconds,
-                "diverged_step": self.diverged_step,
-                "losses": self.losses,
-                "log": self.log,
-                "evaluations": self.evaluations,
-            }
-        )
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        snapshot = copy.deepcopy(snapshot)
-        self.model.load_state_dict(snapshot.pop("model"))
-        self.optimizer.load_state_dict(snapshot.pop("optimizer"))
-        for name, value in snapshot.items():
-            setattr(self, name, value)
 
 
 @dataclass(frozen=True)
@@ -95,8 +58,8 @@ class FinishedRun:
 def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
     """The images of a run: the same for all branches of a trunk."""
     upstream = config.upstream
-    train = load_images(upstream.dataset, "train", None, upstream.num_train, upstream.folder)
-    test = load_images(upstream.dataset, "test", None, config.evaluate.max_upstream, upstream.folder)
+    train = load_images(upstream.dataset, "train", upstream.image_size, upstream.num_train, upstream.folder)
+    test = load_images(upstream.dataset, "test", upstream.image_size, config.evaluate.max_upstream, upstream.folder)
     subset, held_out = split_train_val(train.labels.numpy(), upstream.num_val, config.train_examples, config.seed)
     return TrainingData(train.take(subset).to(device), train.take(held_out).to(device), test.to(device))
 
@@ -118,8 +81,8 @@ def train_trunk(
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     state = _new_state(configs[0], device)
-    trainer = _Trainer(data, paths, device, on_step)
-    snapshot = _load_checkpoint(paths, device)
+    trainer = _Trainer(data, _source(configs[0], data), paths, device, on_step)
+    snapshot = load_checkpoint(paths, device)
     # A checkpoint past the first branch is of no use to it: it is what an earlier, longer plan left.
     if snapshot and snapshot["step"] <= configs[0].branch_step:
         state.restore(snapshot)
@@ -127,7 +90,7 @@ def train_trunk(
     for config in configs:
         # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
         trainer.advance(state, configs[-1], config.branch_step, save=True)
-        trainer.save(state)
+        save_checkpoint(state, paths)
         trunk = state.snapshot()
         trainer.advance(state, config, config.steps, save=False)
         trainer.finish(state, config)
@@ -138,6 +101,7 @@ def train_trunk(
 @dataclass(frozen=True)
 class _Trainer:
     data: TrainingData
+    source: Source
     paths: TrunkPaths
     device: torch.device
     on_step: Callable[[int], None]
@@ -157,13 +121,8 @@ class _Trainer:
             if every and state.step % every == 0 and state.diverged_step is None:
                 self.evaluate(state, config)
             if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
-                self.save(state)
+                save_checkpoint(state, self.paths)
                 saved = time.monotonic()
-
-    def save(self, state: TrainingState) -> None:
-        """Write the checkpoint, whole or not at all."""
-        with written_whole(self.paths.checkpoint) as temporary:
-            torch.save(state.snapshot(), temporary)
 
     def finish(self, state: TrainingState, config: RunConfig) -> None:
         """The last line of the log and the last evaluation, in place of one that was due at the same step."""
@@ -211,10 +170,12 @@ class _Trainer:
         state.model.train()
         factor = learning_rate_factor(config.schedule, state.step, config.steps)
         set_learning_rate(state.optimizer, recipe.lr * factor)
-        pixels, labels = training_batch(self.data.train, config.seed, state.step, recipe.batch_size, recipe.augment)
+        inputs, targets = augment_batch(
+            *self.source.batch(state.step), recipe, seed=config.seed, step=state.step, num_classes=config.num_classes
+        )
         with _autocast(config, self.device):
-            logits = state.model(pixels)
-        loss = F.cross_entropy(logits.float(), labels, label_smoothing=recipe.label_smoothing)
+            logits = state.model(inputs)
+        loss = training_loss(logits, targets, recipe)
         state.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         state.optimizer.step()
@@ -233,18 +194,15 @@ class _Trainer:
             file.write(json.dumps(state.log[-1]) + "\n")
 
 
-def _load_checkpoint(paths: TrunkPaths, device: torch.device) -> dict[str, Any] | None:
-    """The snapshot that the checkpoint holds; None where there is none or it is damaged, which costs only time."""
-    try:
-        return torch.load(paths.checkpoint, map_location=device, weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError):
-        return None
+def _source(config: RunConfig, data: TrainingData) -> Source:
+    recipe = config.recipe
+    return ResidentSource(data.train, seed=config.seed, batch_size=recipe.batch_size, repeats=recipe.repeats)
 
 
 def _new_state(config: RunConfig, device: torch.device) -> TrainingState:
     torch.manual_seed(config.seed)
-    model = build_model(config.model, config.image_size, config.num_classes).to(device)
-    if FAMILIES[config.model.family].channels_last:
+    model = config.model.build(config.image_size, config.num_classes, config.recipe.drop_path).to(device)
+    if config.model.channels_last:
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return TrainingState(model, build_optimizer(model, config.recipe))
 

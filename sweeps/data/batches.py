@@ -1,66 +1,67 @@
-"""Training batches: which images, and how they are cropped and flipped, are pure functions of (seed, step)."""
+"""Which images a step trains on, as a pure function of (seed, step), and where their pixels come from."""
 
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import torch
 
-from .images import Images, normalise
+from .images import Images
 
-__all__ = ["batch_indices", "crop_flip", "training_batch"]
+__all__ = ["ResidentSource", "Source", "batch_indices"]
 
-_PADDING = 4  # pixels, as in He et al. 2016 (arXiv 1512.03385), section 4.2
-_ORDER, _AUGMENT = 1, 2  # streams of the seed
+_ORDER = 1  # stream of the seed; the others are those of `sweeps.augment.streams`
 
 
-def batch_indices(seed: int, step: int, batch_size: int, num_images: int) -> np.ndarray:
+def batch_indices(seed: int, step: int, batch_size: int, num_images: int, repeats: int = 1) -> np.ndarray:
     """Indices of the images of a step, shape (batch_size,): epoch after epoch, each in an order of its own.
+
+    With `repeats` each image stands that often in its batch (Hoffer et al. 2020, arXiv 1901.09335).
 
     >>> sorted(np.concatenate([batch_indices(0, step, 4, 8) for step in (0, 1)]).tolist())
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    position = step * batch_size + np.arange(batch_size)
+    distinct = batch_size // repeats
+    position = step * distinct + np.arange(distinct)
     epoch, place = np.divmod(position, num_images)
-    return np.concatenate([_epoch_order(seed, int(e), num_images)[place[epoch == e]] for e in np.unique(epoch)])
+    chosen = np.concatenate([_epoch_order(seed, int(e), num_images)[place[epoch == e]] for e in np.unique(epoch)])
+    return np.repeat(chosen, repeats) if repeats > 1 else chosen
 
 
-def training_batch(
-    images: Images, seed: int, step: int, batch_size: int, augment: str
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Normalised pixels (batch_size, 3, height, width) and labels of a step, on the images' device."""
-    index = torch.from_numpy(batch_indices(seed, step, batch_size, len(images.labels))).to(images.labels.device)
-    if augment == "none":
-        pixels = images.pixels[index]
-    else:
-        rng = np.random.default_rng([seed, step, _AUGMENT])
-        shift = rng.integers(-_PADDING, _PADDING, size=(2, batch_size, 1), endpoint=True)
-        pixels = crop_flip(images.pixels, index, shift, rng.random((batch_size, 1)) < 0.5)
-    return normalise(pixels), images.labels[index]
+class Source(Protocol):
+    """Training images by step."""
+
+    def batch(self, step: int) -> Images:
+        """Pixels uint8 (b, height, width, 3) and labels int64 (b,) of a step, on the device."""
+        ...
+
+    def close(self) -> None:
+        """Stop what reads ahead."""
+        ...
 
 
-def crop_flip(pixels: torch.Tensor, index: torch.Tensor, shift: np.ndarray, flip: np.ndarray) -> torch.Tensor:
-    """Chosen images moved by `shift` pixels (reflected at the border), then mirrored where `flip`: one gather.
+class ResidentSource:
+    """Images that lie on the device as a whole.
 
     Args:
-        pixels: uint8, shape (n, height, width, channels).
-        index: which images, shape (b,).
-        shift: down and right, shape (2, b, 1).
-        flip: shape (b, 1).
+        images: the training subset.
+        seed, batch_size, repeats: see `batch_indices`.
     """
-    _, height, width, channels = pixels.shape
-    rows = _reflect(np.arange(height) - shift[0], height)
-    columns = np.arange(width)
-    columns = _reflect(np.where(flip, width - 1 - columns, columns) - shift[1], width)
-    place = torch.from_numpy(rows[:, :, None] * width + columns[:, None, :]).to(index.device)
-    flat = (index * (height * width))[:, None, None] + place
-    return pixels.view(-1, channels)[flat.view(-1)].view(len(index), height, width, channels)
+
+    def __init__(self, images: Images, *, seed: int, batch_size: int, repeats: int = 1):
+        self._images = images
+        self._order = (seed, batch_size, repeats)
+
+    def batch(self, step: int) -> Images:
+        seed, batch_size, repeats = self._order
+        index = torch.from_numpy(batch_indices(seed, step, batch_size, len(self._images.labels), repeats))
+        index = index.to(self._images.labels.device)
+        return Images(self._images.pixels[index], self._images.labels[index])
+
+    def close(self) -> None:
+        pass
 
 
 @lru_cache(maxsize=4)
 def _epoch_order(seed: int, epoch: int, num_images: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch, _ORDER]).permutation(num_images)
-
-
-def _reflect(position: np.ndarray, size: int) -> np.ndarray:
-    """Positions outside [0, size) mirrored back inside, the border pixel not repeated."""
-    return size - 1 - np.abs(size - 1 - np.abs(position))

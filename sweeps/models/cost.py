@@ -7,8 +7,7 @@ from timm.layers.config import set_fused_attn, use_fused_attn
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..config import ModelConfig
-from . import build_model
+from .shape import ModelShape
 
 __all__ = ["FLOPS_RULE", "TRAINING_FLOPS", "ModelCost", "count_cost"]
 
@@ -26,10 +25,10 @@ class ModelCost:
     head_flops_per_image: int
 
 
-def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelCost:
+def count_cost(config: ModelShape, image_size: int, num_classes: int) -> ModelCost:
     """Count on the meta device, where no arithmetic is done, with attention written out (fused, it goes uncounted).
 
-    >>> from sweeps.config import VitConfig
+    >>> from sweeps.models import VitConfig
     >>> b16 = VitConfig(width=768, depth=12, patch=16, heads=12, mlp_dim=3072, pooling="token")
     >>> cost = count_cost(b16, image_size=224, num_classes=1000)
     >>> round(cost.flops_per_image / 1e9, 1), round(cost.num_params / 1e6)
@@ -39,7 +38,7 @@ def count_cost(config: ModelConfig, image_size: int, num_classes: int) -> ModelC
     set_fused_attn(False)
     try:
         with torch.device("meta"):
-            model = build_model(config, image_size, num_classes).eval()
+            model = config.build(image_size, num_classes).eval()
             image = torch.empty(1, 3, image_size, image_size)
         with FlopCounterMode(display=False) as counter:
             model(image)

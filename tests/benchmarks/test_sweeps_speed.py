@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from sweeps.config import RecipeConfig, ResNetConfig, VitConfig
-from sweeps.data.batches import training_batch
+from sweeps.augment import augment_batch
+from sweeps.config import RecipeConfig
+from sweeps.data.batches import ResidentSource
 from sweeps.data.images import Images
 from sweeps.data.procedural import generate
-from sweeps.models import FAMILIES, build_model
+from sweeps.models import ResNetConfig, VitConfig
 from sweeps.optimizers import build_optimizer
 
 MODELS = {
@@ -26,16 +27,17 @@ def test_1200_procedural_images(benchmark):
 
 def test_a_batch_cropped_and_flipped(benchmark):
     images = Images(torch.randint(0, 256, (5000, 32, 32, 3), dtype=torch.uint8), torch.zeros(5000, dtype=torch.int64))
-    benchmark(training_batch, images, 0, 7, BATCH_SIZE, "crop_flip")
+    source, recipe = ResidentSource(images, seed=0, batch_size=BATCH_SIZE), RecipeConfig.model_validate({})
+    benchmark(lambda: augment_batch(*source.batch(7), recipe, seed=0, step=7, num_classes=10))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_bare_training_step(benchmark, name):
     """What a batch is measured against: forward, backward and optimizer alone."""
     config = MODELS[name]
-    model = build_model(config, 32, 120)
+    model = config.build(32, 120)
     images = torch.randn(BATCH_SIZE, 3, 32, 32)
-    if FAMILIES[config.family].channels_last:
+    if config.channels_last:
         model = model.to(memory_format=torch.channels_last)
         images = images.contiguous(memory_format=torch.channels_last)
     optimizer = build_optimizer(model, RecipeConfig.model_validate({}))

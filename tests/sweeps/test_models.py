@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from sweeps.config import ResNetConfig, VitConfig
-from sweeps.models import FAMILIES, build_model, shape_columns
+from sweeps.models import FAMILIES, ResNetConfig, VitConfig
 from sweeps.models.cost import count_cost
 
 SMALL = {
@@ -25,12 +24,12 @@ CASES = [(family, config) for family in FAMILIES for config in SMALL[family]]
 def test_every_family_runs_at_small_sizes(family, config, image_size):
     if family == "vit" and image_size % config.patch:
         pytest.skip("the patch does not divide the image")
-    model = build_model(config, image_size, num_classes=7)
+    model = config.build(image_size, num_classes=7)
     images = torch.randn(2, 3, image_size, image_size)
     assert model(images).shape == (2, 7)
     features = model.forward_head(model.forward_features(images), pre_logits=True)
     assert features.ndim == 2
-    columns = shape_columns(config, image_size)
+    columns = config.shape_columns(image_size)
     assert columns["width"] == config.width
     assert columns["pooling"]
 
@@ -38,7 +37,7 @@ def test_every_family_runs_at_small_sizes(family, config, image_size):
 @pytest.mark.parametrize(("family", "config"), CASES)
 def test_cost_counts_body_and_classifier_apart(family, config):
     cost = count_cost(config, 56, 10)
-    model = build_model(config, 56, 10)
+    model = config.build(56, 10)
     assert cost.num_params + cost.head_params == sum(p.numel() for p in model.parameters())
     assert cost.head_params == model.get_classifier().weight.numel() + 10
     assert cost.head_flops_per_image == 2 * model.get_classifier().weight.numel()
@@ -83,5 +82,5 @@ def test_counting_leaves_fused_attention_on():
 @pytest.mark.parametrize(("width", "mlp_dim"), [(7, 61), (56, 488), (56, 920), (32, 128), (48, 49)])
 def test_the_mlp_is_as_wide_as_the_config_says(width, mlp_dim):
     """timm takes a ratio and cuts its product with the width off."""
-    model = build_model(VitConfig(width=width, depth=1, patch=4, heads=1, mlp_dim=mlp_dim), 8, 10)
+    model = VitConfig(width=width, depth=1, patch=4, heads=1, mlp_dim=mlp_dim).build(8, 10)
     assert model.blocks[0].mlp.fc1.out_features == mlp_dim

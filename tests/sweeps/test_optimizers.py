@@ -1,15 +1,15 @@
 import pytest
 import torch
 
-from sweeps.config import RecipeConfig, VitConfig
-from sweeps.models import build_model
+from sweeps.config import RecipeConfig
+from sweeps.models import VitConfig
 from sweeps.optimizers import build_optimizer, set_learning_rate
 
 RECIPE = {"lr": 0.01, "weight_decay": 0.1, "head_weight_decay": 3.0, "head_lr_multiplier": 2.0}
 
 
 def make(**changes):
-    model = build_model(VitConfig(width=16, depth=1, patch=4), 8, 10)
+    model = VitConfig(width=16, depth=1, patch=4).build(8, 10)
     return model, build_optimizer(model, RecipeConfig.model_validate({**RECIPE, **changes}))
 
 

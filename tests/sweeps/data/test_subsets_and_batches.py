@@ -4,7 +4,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeps.data.batches import batch_indices, crop_flip, training_batch
+from sweeps.augment import augment_batch
+from sweeps.augment.crops import shift_and_mirror
+from sweeps.config import RecipeConfig
+from sweeps.data.batches import ResidentSource, batch_indices
 from sweeps.data.images import Images, normalise
 from sweeps.data.subsets import class_balanced_order, split_train_val
 
@@ -67,22 +70,27 @@ def naive_crop_flip(image, down, right, flip):
 
 def test_crop_and_flip_are_those_of_numpy_one_by_one():
     rng = np.random.default_rng(0)
-    pixels = rng.integers(0, 256, (20, 12, 10, 3), dtype=np.uint8)
-    index, shift = rng.integers(0, 20, 30), rng.integers(-4, 5, (2, 30, 1))
-    flip = rng.random((30, 1)) < 0.5
-    ours = crop_flip(torch.from_numpy(pixels), torch.from_numpy(index), shift, flip).numpy()
+    pixels = rng.integers(0, 256, (30, 12, 10, 3), dtype=np.uint8)
+    shift, flip = rng.integers(-4, 5, (2, 30, 1)), rng.random((30, 1)) < 0.5
+    ours = shift_and_mirror(torch.from_numpy(pixels), shift, flip).numpy()
     for i in range(30):
-        expected = naive_crop_flip(pixels[index[i]], shift[0, i, 0], shift[1, i, 0], flip[i, 0])
+        expected = naive_crop_flip(pixels[i], shift[0, i, 0], shift[1, i, 0], flip[i, 0])
         assert np.array_equal(ours[i], expected)
 
 
 def test_a_training_batch_is_a_pure_function_of_seed_and_step():
     images = Images(torch.randint(0, 256, (50, 8, 8, 3), dtype=torch.uint8), torch.arange(50))
-    batches = [training_batch(images, seed, step, 16, "crop_flip") for seed, step in ((0, 3), (0, 3), (0, 4), (1, 3))]
+
+    def batch(seed, step, augment):
+        recipe = RecipeConfig.model_validate({"batch_size": 16, "augment": augment})
+        source = ResidentSource(images, seed=seed, batch_size=16)
+        return augment_batch(*source.batch(step), recipe, seed=seed, step=step, num_classes=50)
+
+    batches = [batch(seed, step, "crop_flip") for seed, step in ((0, 3), (0, 3), (0, 4), (1, 3))]
     assert torch.equal(batches[0][0], batches[1][0])
     assert not torch.equal(batches[0][0], batches[2][0])
     assert not torch.equal(batches[0][0], batches[3][0])
-    plain, labels = training_batch(images, 0, 3, 16, "none")
+    plain, labels = batch(0, 3, "none")
     assert torch.equal(plain, normalise(images.pixels[labels]))
     assert plain.shape == (16, 3, 8, 8)
     assert plain.min() >= -1

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .config import RecipeConfig
+from ..config import RecipeConfig
 
 __all__ = ["build_optimizer", "set_learning_rate"]
 
