@@ -13,9 +13,9 @@ _RSQRT_TIMESCALE = 10_000  # steps: Zhai et al. 2021 (arXiv 2106.04560), appendi
 
 
 class Kind(NamedTuple):
-    """Factor at a step, given (step, warmup, total), warm-up and cooldown apart; whether it depends on `total`."""
+    """Factor at a step, given (schedule, step, total), warm-up and cooldown apart; whether it depends on `total`."""
 
-    factor: Callable[[int, int, int], float]
+    factor: Callable[["ScheduleConfig", int, int], float]
     knows_length: bool
 
 
@@ -46,11 +46,11 @@ def staircase(step: int, total: int) -> float:
 _STAIRS = (1.0, 0.1, 0.01, 0.001)
 
 SCHEDULES = {
-    "constant": Kind(lambda step, warmup, total: 1.0, False),
-    "rsqrt": Kind(lambda step, warmup, total: rsqrt(step, warmup), False),
-    "linear": Kind(lambda step, warmup, total: 1 - _progress(step, warmup, total), True),
-    "cosine": Kind(lambda step, warmup, total: 0.5 * (1 + math.cos(math.pi * _progress(step, warmup, total))), True),
-    "staircase": Kind(lambda step, warmup, total: staircase(step, total), True),
+    "constant": Kind(lambda schedule, step, total: 1.0, False),
+    "rsqrt": Kind(lambda schedule, step, total: rsqrt(step, schedule.warmup_steps), False),
+    "linear": Kind(lambda schedule, step, total: 1 - _progress(schedule, step, total), True),
+    "cosine": Kind(lambda schedule, step, total: _cosine(_progress(schedule, step, total)), True),
+    "staircase": Kind(lambda schedule, step, total: staircase(step, total), True),
 }
 
 
@@ -68,7 +68,7 @@ def learning_rate_factor(schedule: "ScheduleConfig", step: int, total: int) -> f
     """
     warmup = min(1.0, (step + 1) / schedule.warmup_steps) if schedule.warmup_steps else 1.0
     cooldown = min(1.0, (total - step) / schedule.cooldown_steps) if schedule.cooldown_steps else 1.0
-    return warmup * SCHEDULES[schedule.kind].factor(step, schedule.warmup_steps, total) * cooldown
+    return warmup * SCHEDULES[schedule.kind].factor(schedule, step, total) * cooldown
 
 
 def may_branch(kind: str) -> bool:
@@ -76,5 +76,9 @@ def may_branch(kind: str) -> bool:
     return not SCHEDULES[kind].knows_length
 
 
-def _progress(step: int, warmup: int, total: int) -> float:
-    return max(0, step - warmup) / max(1, total - warmup)
+def _progress(schedule: "ScheduleConfig", step: int, total: int) -> float:
+    return max(0, step - schedule.warmup_steps) / max(1, total - schedule.warmup_steps)
+
+
+def _cosine(progress: float) -> float:
+    return 0.5 * (1 + math.cos(math.pi * progress))

@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sweeps.durations import UNITS, parse_duration
@@ -24,11 +24,12 @@ def test_only_zero_is_no_step(text, steps):
     assert parse_duration(text).in_steps(**SIZES) == steps
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1e12), st.sampled_from(UNITS))
 def test_within_half_a_step_of_the_duration(value, unit):
     exact = value * {"steps": 1, "epochs": 1000 / 64, "examples": 1 / 64, "%": 4}[unit]
     steps = parse_duration(f"{value!r} {unit}").in_steps(**SIZES)
-    assert steps == pytest.approx(exact, abs=0.5, rel=1e-15) or (steps == 1 and 0 < exact < 1)
+    assert abs(steps - exact) <= 0.5 + 1e-15 * (exact + 1) or (steps == 1 and 0 < exact < 1)  # float64
 
 
 @pytest.mark.parametrize("text", ["1e300 epochs", "1e308 epochs", "1e308%", "1e17 steps"])

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
 
@@ -42,6 +42,7 @@ def runs(draw):
 
 
 @EVERY_KIND
+@settings(deadline=None)
 @given(run=runs(), share=st.floats(0, 1))
 def test_any_step_of_any_run_learns_and_after_the_warm_up_no_faster_than_the_last(kind, run, share):
     total, warmup, cooldown = run
@@ -54,6 +55,7 @@ def test_any_step_of_any_run_learns_and_after_the_warm_up_no_faster_than_the_las
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SCHEDULES if may_branch(kind)])
+@settings(deadline=None)
 @given(run=runs(), longer=st.integers(0, 10**7), share=st.floats(0, 1))
 def test_a_branch_has_the_factors_of_the_longer_run_until_its_cooldown(kind, run, longer, share):
     total, warmup, cooldown = run
@@ -104,6 +106,7 @@ def test_a_schedule_is_big_visions_whose_warm_up_is_one_step_late(kind):
         assert ours[step] == pytest.approx(expected, rel=1e-12)  # float64
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**5), st.integers(1, 10**5), st.integers(0, 10**5))
 def test_rsqrt_with_timescale_and_shift_is_big_visions(step, warmup, timescale, shift):
     theirs = big_vision("rsqrt", step, 10**9, 0, 0, timescale, shift)

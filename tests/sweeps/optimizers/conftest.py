@@ -23,7 +23,7 @@ class Tiny(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.patch = nn.Conv2d(3, 40, 4)
+        self.patch = nn.Conv2d(20, 40, 2)
         self.wide = nn.Linear(40, 33)
         self.tall = nn.Linear(33, 48)
         self.pos_embed = nn.Parameter(torch.zeros(1, 2, 48))

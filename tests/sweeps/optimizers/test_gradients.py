@@ -135,3 +135,21 @@ def test_running_statistics_are_those_of_the_first_pass():
         model(images).square().mean().backward()
         assert model.bn1.num_batches_tracked == 2
     assert all(torch.equal(b, first[name]) for name, b in model.named_buffers())
+
+
+def test_the_second_pass_in_bfloat16_sees_the_moved_weights():
+    """Autocast keeps its copies of the weights while its context lasts: one context a pass."""
+    model = nn.Linear(4, 1, bias=False)
+    losses = []
+
+    def gradients():
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = model(torch.ones(1, 4)).float().square().sum()
+        loss.backward()
+        losses.append(loss.item())
+
+    gradients()
+    with perturbed_weights(model, 1.0):
+        gradients()
+    assert losses[1] ** 0.5 == pytest.approx(losses[0] ** 0.5 + 2, rel=2**-6)  # |sum of w| + rho * sqrt(4)
