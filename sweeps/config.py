@@ -18,7 +18,7 @@ __all__ = [
     "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
 ]  # fmt: skip
 
-NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
+NUMERICS_VERSION = 2  # raised when a change of the code changes the golden losses
 
 DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
 
@@ -118,13 +118,28 @@ class RecipeConfig(Section):
             raise ValueError(f"repeats must divide batch_size, got {self.repeats} and {self.batch_size}")
         return self
 
+    @model_validator(mode="after")
+    def _optimizer_knows_the_rule(self) -> "RecipeConfig":
+        rule = self.weight_decay_rule
+        if self.optimizer == "adafactor" and rule == "l2":
+            raise ValueError("weight_decay_rule: adafactor takes one of ['decoupled', 'lr_scaled'], got 'l2'")
+        for name in ("weight_decay", "head_weight_decay"):
+            if rule == "decoupled" and (value := getattr(self, name)) >= 1:
+                raise ValueError(f"{name}: a decoupled decay must be below 1, the whole weight, got {value:g}")
+        return self
+
 
 class ScheduleConfig(Section):
-    """The learning rate's course; see `sweeps.schedules`."""
+    """The learning rate's course; see `sweeps.schedules`.
+
+    Attributes:
+        timescale_steps: of "rsqrt", the steps after which the rate is 1 / sqrt(2) of its peak.
+    """
 
     kind: ScheduleKind
     warmup_steps: int = Field(ge=0)
     cooldown_steps: int = Field(ge=0)
+    timescale_steps: Count = 10_000
 
 
 class EvaluateConfig(Section):

@@ -11,7 +11,7 @@ from .augment.streams import rng_of
 from .config import RunConfig
 from .data.images import Images
 from .losses import training_loss
-from .optimizers import set_learning_rate
+from .optimizers import clip_gradients, perturbed_weights, set_learning_rate
 from .precision import autocast
 from .schedules import learning_rate_factor
 from .state import TrainingState
@@ -37,6 +37,10 @@ class TrainingStep:
         inputs, targets = augment_batch(*images, recipe, seed=config.seed, step=step, num_classes=config.num_classes)
         gradient = self._gradient(state, inputs, targets)
         loss = gradient()
+        if recipe.sam_rho is not None:
+            with perturbed_weights(state.model, recipe.sam_rho):
+                gradient()
+        clip_gradients(state.model, recipe)
         state.optimizer.step()
         if state.average is not None:
             state.average.update(state.model)  # type: ignore[operator]
