@@ -73,7 +73,7 @@ def resample_boxes(pixels: torch.Tensor, boxes: np.ndarray, flip: np.ndarray) ->
     images = pixels.permute(0, 3, 1, 2).float()
     # Rows and columns lie inside the image: the padding is never seen, and "border" is the fastest.
     resampled = F.grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)
-    return resampled.round_().to(torch.uint8).permute(0, 2, 3, 1).contiguous()
+    return resampled.permute(0, 2, 3, 1).contiguous().round_().to(torch.uint8)
 
 
 def _centres(start: torch.Tensor, length: torch.Tensor, size: int) -> torch.Tensor:

@@ -134,12 +134,16 @@ def _above_grey(difference: torch.Tensor) -> Images:
     return (difference + _GREY).round_().to(torch.uint8)
 
 
-def _solarize(functional: Any, images: Images, threshold: float) -> Images:
-    return images if threshold > 255 else functional.solarize(images, threshold)
+def _solarize(functional: Any, images: Images, threshold: int) -> Images:
+    """Pixels from the threshold on inverted; 256, which is no uint8, leaves all."""
+    if threshold > 255:
+        return images
+    return images ^ (images >= threshold).view(torch.uint8) * 255
 
 
 def _solarize_add(functional: Any, images: Images, brighter: int) -> Images:
-    return torch.where(images < 128, images + brighter, images)  # at most 127 + 110: no overflow
+    """The darker half of pixels made brighter; at most 127 + 110, which does not overflow."""
+    return images + (images < 128).view(torch.uint8) * brighter
 
 
 def _cutout(functional: Any, images: Images, half: float, down: float, right: float) -> Images:
@@ -171,8 +175,8 @@ def _operations(
         shift: greatest, as a share of the side.
     """  # fmt: skip
     return {
-        "auto_contrast": Operation(lambda f, images: f.autocontrast(images)),
-        "equalize": Operation(lambda f, images: f.equalize(images)),
+        "auto_contrast": Operation(lambda f, images: f.autocontrast(images.contiguous())),
+        "equalize": Operation(lambda f, images: f.equalize(images.contiguous())),
         "invert": Operation(lambda f, images: f.invert(images)),
         "rotate": Operation(_rotate, lambda level: 30 * level, True),
         "posterize": Operation(lambda f, images, keep: f.posterize(images, keep), bits),
@@ -196,7 +200,7 @@ def _operations(
 POLICIES = {
     "timm": Policy(
         _operations(
-            bits=lambda level: 4 - int(4 * level),
+            bits=lambda level: max(1, 4 - int(4 * level)),  # 0 is a black image, which Pillow has come to refuse
             threshold=lambda level: 256 - int(256 * level),
             more=lambda level: 0.9 * level,
             signed=True,
@@ -208,7 +212,7 @@ POLICIES = {
     "big_vision": Policy(
         {
             **_operations(
-                bits=lambda level: int(4 * level),
+                bits=lambda level: max(1, int(4 * level)),
                 threshold=lambda level: int(256 * level),
                 more=lambda level: 1.8 * level - 0.9,
                 signed=False,
