@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 from .streams import rng_of
 
@@ -47,23 +46,26 @@ def draw_mix(mixup: float, cutmix: float, height: int, width: int, seed: int, st
 def mix_batch(
     inputs: torch.Tensor, labels: torch.Tensor, mix: Mix, num_classes: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mixed images, in the memory format given, and the shares of the classes, float32 (b, num_classes).
+    """Mixed images and the shares of the classes, float32 (b, num_classes).
 
     An image's partner lies half a batch away, so that a repeated image is not mixed with itself.
 
     Args:
-        inputs: (b, channels, height, width).
+        inputs: (b, channels, height, width), channels last in memory, and so the mixed ones.
         labels: int64 (b,).
     """
     away = len(labels) // 2
-    shares = F.one_hot(labels, num_classes).float()
-    targets = shares * mix.share + shares.roll(away, 0) * (1 - mix.share)
+    rows = labels[:, None]
+    targets = torch.zeros(len(labels), num_classes, device=labels.device)
+    targets.scatter_(1, rows, mix.share)
+    targets.scatter_add_(1, rows.roll(away, 0), torch.full_like(targets[:, :1], 1 - mix.share))
+    images = inputs.permute(0, 2, 3, 1)  # contiguous: roll would first copy anything else, slowly
     if mix.box is None:
-        return torch.lerp(inputs.roll(away, 0), inputs, mix.share), targets
+        return torch.lerp(images.roll(away, 0), images, mix.share).permute(0, 3, 1, 2), targets
     top, bottom, left, right = mix.box
-    mixed = inputs.clone()
-    mixed[:, :, top:bottom, left:right] = inputs[:, :, top:bottom, left:right].roll(away, 0)
-    return mixed, targets
+    mixed = images.clone()
+    mixed[:, top:bottom, left:right] = images[:, top:bottom, left:right].roll(away, 0)
+    return mixed.permute(0, 3, 1, 2), targets
 
 
 def _span(size: int, share: float, rng: np.random.Generator) -> tuple[int, int]:

@@ -55,8 +55,7 @@ class ResidentSource:
         seed, batch_size, repeats = self._order
         index = torch.from_numpy(batch_indices(seed, step, batch_size, len(self._images.labels), repeats))
         index = index.to(self._images.labels.device)
-        # index_select copies whole images; plain indexing goes byte by byte, 15 times as slow on a CPU.
-        return Images(self._images.pixels.index_select(0, index), self._images.labels[index])
+        return Images(self._images.pixels[index], self._images.labels[index])
 
     def close(self) -> None:
         pass
