@@ -51,7 +51,7 @@ def mix_batch(
     An image's partner lies half a batch away, so that a repeated image is not mixed with itself.
 
     Args:
-        inputs: (b, channels, height, width), channels last in memory, and so the mixed ones.
+        inputs: (b, channels, height, width), channels last in memory, and so the mixed ones; changed in place.
         labels: int64 (b,).
     """
     away = len(labels) // 2
@@ -61,11 +61,10 @@ def mix_batch(
     targets.scatter_add_(1, rows.roll(away, 0), torch.full_like(targets[:, :1], 1 - mix.share))
     images = inputs.permute(0, 2, 3, 1)  # contiguous: roll would first copy anything else, slowly
     if mix.box is None:
-        return torch.lerp(images.roll(away, 0), images, mix.share).permute(0, 3, 1, 2), targets
+        return images.roll(away, 0).lerp_(images, mix.share).permute(0, 3, 1, 2), targets
     top, bottom, left, right = mix.box
-    mixed = images.clone()
-    mixed[:, top:bottom, left:right] = images[:, top:bottom, left:right].roll(away, 0)
-    return mixed.permute(0, 3, 1, 2), targets
+    images[:, top:bottom, left:right] = images[:, top:bottom, left:right].roll(away, 0)
+    return inputs, targets
 
 
 def _span(size: int, share: float, rng: np.random.Generator) -> tuple[int, int]:

@@ -14,14 +14,14 @@ def images(num_images=4, height=4, width=6):
 
 def test_mixup_by_hand():
     inputs = torch.tensor([1.0, 2.0, 3.0, 4.0]).view(4, 1, 1, 1)
-    mixed, targets = mix_batch(inputs, torch.tensor([0, 1, 2, 1]), Mix(0.75, None), 3)
+    mixed, targets = mix_batch(inputs.clone(), torch.tensor([0, 1, 2, 1]), Mix(0.75, None), 3)
     assert mixed.flatten().tolist() == [1.5, 2.5, 2.5, 3.5]
     assert targets.tolist() == [[0.75, 0, 0.25], [0, 1, 0], [0.25, 0, 0.75], [0, 1, 0]]
 
 
 def test_cutmix_by_hand():
     inputs = torch.arange(1.0, 3).view(2, 1, 1, 1).expand(2, 1, 2, 4).clone()
-    mixed, targets = mix_batch(inputs, torch.tensor([0, 1]), Mix(0.75, (0, 1, 2, 4)), 2)
+    mixed, targets = mix_batch(inputs.clone(), torch.tensor([0, 1]), Mix(0.75, (0, 1, 2, 4)), 2)
     assert mixed[:, 0].tolist() == [[[1, 1, 2, 2], [1, 1, 1, 1]], [[2, 2, 1, 1], [2, 2, 2, 2]]]
     assert targets.tolist() == [[0.75, 0.25], [0.25, 0.75]]
 
@@ -31,7 +31,7 @@ def test_mixup_is_torchvisions_with_the_same_share(share):
     """Of two images, since torchvision's partner is the next one and ours lies half a batch away."""
     inputs, labels = images(2), torch.tensor([2, 0])
     theirs = v2.MixUp(num_classes=3)
-    mixed, targets = mix_batch(inputs, labels, Mix(share, None), 3)
+    mixed, targets = mix_batch(inputs.clone(), labels, Mix(share, None), 3)
     params = {"lam": share, "labels": labels, "batch_size": 2}
     # Products and sums of values up to about 3, rounded to float32.
     torch.testing.assert_close(mixed, theirs.transform(inputs, params), rtol=0, atol=1e-6)
@@ -41,7 +41,7 @@ def test_mixup_is_torchvisions_with_the_same_share(share):
 def test_cutmix_is_torchvisions_with_the_same_box():
     inputs, labels = images(2), torch.tensor([2, 0])
     theirs = v2.CutMix(num_classes=3)
-    mixed, targets = mix_batch(inputs, labels, Mix(1 - 6 / 24, (1, 3, 2, 5)), 3)
+    mixed, targets = mix_batch(inputs.clone(), labels, Mix(1 - 6 / 24, (1, 3, 2, 5)), 3)
     params = {"box": (2, 1, 5, 3), "lam_adjusted": 0.75, "labels": labels, "batch_size": 2}
     assert torch.equal(mixed, theirs.transform(inputs, params))
     assert torch.equal(targets, theirs.transform(labels, params))
@@ -52,7 +52,7 @@ def test_the_area_of_a_box_is_the_partners_share_exactly():
     seen = set()
     for step in range(200):
         mix = draw_mix(0.0, 1.0, 9, 11, seed=0, step=step)
-        mixed, targets = mix_batch(inputs, torch.tensor([0, 1]), mix, 2)
+        mixed, targets = mix_batch(inputs.clone(), torch.tensor([0, 1]), mix, 2)
         partner = int(mixed[0].sum())
         assert targets[0].tolist() == [np.float32(1 - partner / 99), np.float32(1 - np.float64(1 - partner / 99))]
         seen.add(partner)
