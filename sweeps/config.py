@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from .data.datasets import find_dataset
 from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
@@ -57,6 +57,8 @@ class UpstreamConfig(Section):
 class RecipeConfig(Section):
     """How a model is trained, the schedule apart: a row of `sweeps.recipes.RECIPES`, and what a spec changes of it.
 
+    A spec that changes `batch_size` keeps the row's `lr`: no rule scales it.
+
     Attributes:
         optimizer: "adamw_bf16" keeps its first moment in bfloat16; "adafactor" is that of Zhai et al. 2021.
         beta1: of "sgd" the momentum.
@@ -66,9 +68,10 @@ class RecipeConfig(Section):
         grad_clip: greatest norm of the whole gradient.
         augment: "crop_flip" pads and crops, "inception_flip" crops a random part and resizes it; both mirror.
         rand_augment_ops, rand_augment_magnitude: operations an image, and their strength of 10.
+        rand_augment_policy: whose list of operations and ranges, see `sweeps.augment.rand_augment`.
         mixup, cutmix: alpha of the beta distribution of the share; 0 is off. With both on, each batch has one of them.
         erase: probability that a rectangle of the image is noise.
-        repeats: how many views of each image a batch holds (repeated augmentation).
+        repeats: how many views of each image are trained on in a row (repeated augmentation).
         label_loss: cross-entropy over the classes, or a sigmoid for each.
         head_bias: initial bias of the classifier.
         drop_path: stochastic depth's rate in the last block.
@@ -92,6 +95,7 @@ class RecipeConfig(Section):
     augment: Literal["none", "crop_flip", "inception_flip"]
     rand_augment_ops: int = Field(default=0, ge=0, le=10)
     rand_augment_magnitude: Amount = Field(default=9.0, ge=0, le=10)
+    rand_augment_policy: Literal["timm", "big_vision"] = "timm"
     mixup: Amount = Field(default=0.0, ge=0)
     cutmix: Amount = Field(default=0.0, ge=0)
     erase: Amount = Field(default=0.0, ge=0, le=1)
@@ -101,7 +105,7 @@ class RecipeConfig(Section):
     label_smoothing: Fraction
     drop_path: Fraction = 0.0
     ema_decay: Fraction | None = None
-    sam_rho: Amount | None = Field(default=None, gt=0)
+    sam_rho: Amount | None = Field(default=None, gt=0, validate_default=True)
     teacher: str | None = None
 
     @model_validator(mode="before")
@@ -112,11 +116,13 @@ class RecipeConfig(Section):
         filled = {**find_recipe(values.get("name", "small_scale")).fields, **values}
         return {"head_weight_decay": filled["weight_decay"], **filled}
 
-    @model_validator(mode="after")
-    def _repeats_divide_batch(self) -> "RecipeConfig":
-        if self.batch_size % self.repeats:
-            raise ValueError(f"repeats must divide batch_size, got {self.repeats} and {self.batch_size}")
-        return self
+    @field_validator("sam_rho")
+    @classmethod
+    def _required_by_row(cls, value: Any, info: ValidationInfo) -> Any:
+        missing = find_recipe(info.data["name"]).required.get(str(info.field_name))
+        if value is None and missing:
+            raise ValueError(f"must be given with recipe {info.data['name']!r}, {missing}")
+        return value
 
     @model_validator(mode="after")
     def _optimizer_knows_the_rule(self) -> "RecipeConfig":

@@ -16,6 +16,7 @@ import torch
 
 from scaling.records import write_records
 
+from .augment import describe_augment
 from .config import RunConfig
 from .grid import Trunk
 from .models.cost import ModelCost, count_cost, training_flops
@@ -25,6 +26,20 @@ from .train import FinishedRun, load_training_data, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
 
+_RECIPE_COLUMNS = [
+    "beta1",
+    "beta2",
+    "weight_decay_rule",
+    "grad_clip",
+    "rand_augment_ops",
+    "rand_augment_magnitude",
+    "mixup",
+    "cutmix",
+    "erase",
+    "repeats",
+    "head_bias",
+    "ema_decay",
+]
 _REPORT_SECONDS = 0.25
 _MAX_FAILURE = 500  # characters of a failure's one line
 
@@ -154,12 +169,13 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "schedule": schedule.kind,
         "warmup_steps": schedule.warmup_steps,
         "cooldown_steps": schedule.cooldown_steps,
-        "augment": recipe.augment,
+        "augment": describe_augment(recipe),
         "label_loss": recipe.label_loss,
         "label_smoothing": recipe.label_smoothing,
         "drop_path": recipe.drop_path,
         "teacher": recipe.teacher,
         "sam_rho": recipe.sam_rho,
+        **{name: getattr(recipe, name) for name in _RECIPE_COLUMNS},
         "seed": config.seed,
         "num_threads": config.threads,
         "numerics_version": config.numerics_version,

@@ -21,6 +21,7 @@ from .data.batches import ResidentSource, Source
 from .data.images import Images, load_images
 from .data.subsets import split_train_val
 from .evaluate import Evaluator, mark_finished
+from .losses import init_head_bias
 from .optimizers import build_optimizer
 from .paths import TrunkPaths, write_text
 from .saved_model import load_model
@@ -168,6 +169,7 @@ def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     torch.manual_seed(config.seed)
     recipe = config.recipe
     model = config.model.build(config.image_size, config.num_classes, recipe.drop_path)
+    init_head_bias(model, recipe)
     model = accelerate(model, config, device)
     return TrainingState(model, build_optimizer(model, recipe), _average(model, recipe.ema_decay))
 

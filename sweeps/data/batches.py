@@ -16,16 +16,15 @@ _ORDER = 1  # stream of the seed; the others are those of `sweeps.augment.stream
 def batch_indices(seed: int, step: int, batch_size: int, num_images: int, repeats: int = 1) -> np.ndarray:
     """Indices of the images of a step, shape (batch_size,): epoch after epoch, each in an order of its own.
 
-    With `repeats` each image stands that often in its batch (Hoffer et al. 2020, arXiv 1901.09335).
+    With `repeats` each image stands that often in a row (repeated augmentation, Hoffer et al. 2020, arXiv 1901.09335);
+    where they do not divide the batch, the last one's go on in the next batch.
 
     >>> sorted(np.concatenate([batch_indices(0, step, 4, 8) for step in (0, 1)]).tolist())
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    distinct = batch_size // repeats
-    position = step * distinct + np.arange(distinct)
+    position = (step * batch_size + np.arange(batch_size)) // repeats
     epoch, place = np.divmod(position, num_images)
-    chosen = np.concatenate([_epoch_order(seed, int(e), num_images)[place[epoch == e]] for e in np.unique(epoch)])
-    return np.repeat(chosen, repeats) if repeats > 1 else chosen
+    return np.concatenate([_epoch_order(seed, int(e), num_images)[place[epoch == e]] for e in np.unique(epoch)])
 
 
 class Source(Protocol):

@@ -42,7 +42,7 @@ def load_images(
 
 def normalise(pixels: torch.Tensor) -> torch.Tensor:
     """uint8 (n, height, width, 3) to float32 (n, 3, height, width) in [-1, 1]; the memory stays channels-last."""
-    return (pixels.float() / 127.5 - 1).permute(0, 3, 1, 2)
+    return pixels.to(torch.float32, copy=True).div_(127.5).sub_(1).permute(0, 3, 1, 2)
 
 
 def _resize(pixels: torch.Tensor, image_size: int) -> torch.Tensor:
