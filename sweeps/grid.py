@@ -168,7 +168,7 @@ def _schedule_spec(cell: CellSpec) -> ScheduleSpec:
 def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int]) -> EvaluateConfig:
     """An `every` beyond the run's end evaluates at the end only."""
     every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every else None
-    if every == 0:
+    if spec.every and every == 0:
         of = f"{steps} steps" if spec.every.unit == "%" else f"{sizes['batch_size']} images a step"
         raise ValueError(f"evaluate.every: must be a step or more, got {_written(spec.every)}, with {of}")
     if spec.stop_after and every is None:
