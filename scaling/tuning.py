@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["best_tuned", "tuning_table"]
 
-# What a run was told to do: runs that are alike in all of it, apart from what is tuned, are a cell.
+# What a run was told to do: runs that are alike in all of it, apart from what is tuned, are a cell. In this order
+# cells are numbered.
 _CELL = (
-    "upstream_dataset", "eval_split", "num_classes", "image_size", "train_examples", "model_family", "model_variant",
-    "width", "depth", "num_heads", "mlp_dim", "patch_size", "pooling", "num_params", "batch_size", "planned_steps",
+    "upstream_dataset", "eval_split", "num_classes", "image_size", "model_family", "num_params", "width", "depth",
+    "num_heads", "mlp_dim", "patch_size", "pooling", "model_variant", "train_examples", "batch_size", "planned_steps",
     "weights", "recipe", "optimizer", "lr", "weight_decay", "head_lr_multiplier", "head_weight_decay", "schedule",
     "warmup_steps", "cooldown_steps", "augment", "label_loss", "label_smoothing", "drop_path", "teacher", "sam_rho",
     "precision", "seed", "num_threads", "numerics_version",

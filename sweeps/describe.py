@@ -68,11 +68,11 @@ def _branching(plan: Plan) -> Iterator[str]:
     """What trunks save, and why other runs are trained alone."""
     kinds = Counter(_saving(trunk) for trunk in plan.trunks if len(trunk.configs) > 1)
     for saving, count in kinds.most_common(_MOST_LINES):
-        yield f"{count} training{'s' * (count > 1)} of {saving}"
+        yield f"{count:,} training{'s' * (count > 1)} of {saving}"
     if len(kinds) > _MOST_LINES:
         yield f"and {sum(kinds.values()) - sum(n for _, n in kinds.most_common(_MOST_LINES))} more with branches"
     for reason, count in plan.alone:
-        yield f"{count} models of several lengths are trained alone:\n  {reason}"
+        yield f"{count:,} models of several lengths are trained alone:\n  {reason}"
 
 
 def _saving(trunk: Trunk) -> str:
@@ -124,7 +124,7 @@ def _tuning(plan: Plan) -> Iterator[str]:
     fields = tuned_fields(plan.configs)
     for name, sizes in fields.items():
         span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-        yield f"recipe.{name}: {span} values in each of {len(sizes)} cells"
+        yield f"recipe.{name}: {span} values in each of {len(sizes):,} cells"
     if not fields:
         return
     for dataset, num_val in dict.fromkeys((c.upstream.dataset, c.upstream.num_val) for c in plan.configs):

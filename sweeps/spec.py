@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, fi
 from .config import DatasetName, DownstreamConfig, RecipeConfig, ScheduleKind
 from .data.datasets import find_dataset
 from .durations import Duration, parse_duration
+from .fields import Amount as Number
 from .fields import Count, Section, Seed
 from .models import FAMILIES, ModelConfig
 from .rates import RATE_FIELDS, RateRule, with_rates
@@ -173,8 +174,8 @@ class CellSpec(Section):
     model: ModelConfig
     train_examples: Amount = Duration(100, "%")
     steps: Annotated[Any, BeforeValidator(_num_steps)] = None
-    epochs: float | None = Field(default=None, gt=0, le=1e9)
-    examples: float | None = Field(default=None, gt=0, le=1e15)
+    epochs: Number | None = Field(default=None, gt=0, le=1e9)
+    examples: Number | None = Field(default=None, gt=0, le=1e15)
     recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))
     schedule: ScheduleSpec | None = None
     seed: Seed = 0
@@ -270,6 +271,7 @@ def _axes(value: Any, field: str) -> list[Any]:
     if field in _LIST_FIELDS:
         return value
     if not value:
+        field = "seeds" if field == "seed" else field
         raise SpecError(f"{field}: an axis needs at least one value, got []")
     return [choice for item in value for choice in _axes(item, field)]
 
@@ -287,6 +289,8 @@ def _sentences(error: ValidationError) -> Iterator[str]:
             yield f"{field}: unknown field{_near(fault['loc'][-1], valid)} valid: {valid}"
         elif fault["type"] == "missing":
             yield f"{field}: missing"
+        elif fault["type"] == "model_type":
+            yield f"{field}: must be a mapping of {_valid_fields(fault['loc'])}, got {got!r}"
         else:
             message = fault["msg"].removeprefix("Value error, ")
             shown = "" if isinstance(got, Mapping) or f"got {got!r}" in message else f", got {got!r}"

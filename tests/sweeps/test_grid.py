@@ -58,6 +58,13 @@ def test_evaluations_may_be_further_apart_than_the_run_is_long():
     assert {config.evaluate.every_steps for config in plan_of(evaluate__every="1000 steps").configs} == {1000}
 
 
+def test_a_model_that_is_only_evaluated_has_no_steps(monkeypatch):
+    monkeypatch.setattr("sweeps.models.VitConfig.trainable", False)
+    models = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}
+    plan = plan_of(model=models, steps=0, schedule={"kind": "constant"})
+    assert {config.steps for config in plan.configs} == {0}
+
+
 def test_a_teacher_is_known_by_its_content(tmp_path):
     for name, content in (("a.pt", b"1"), ("b.pt", b"1"), ("c.pt", b"2")):
         (tmp_path / name).write_bytes(content)

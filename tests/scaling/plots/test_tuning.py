@@ -26,7 +26,7 @@ def test_held_out_and_evaluation_errors_and_the_chosen():
     assert is_open == {1e-3: True, 3e-3: False}  # the first is the lowest that was tried; a colour of a map is no text
     (crosses,) = (line for line in ax.lines if line.get_marker() == "x")
     assert crosses.get_xdata().tolist() == [1e-2]
-    assert texts(ax) == ["L", "S", "held out", "evaluation"]
+    assert texts(ax) == ["S", "L", "held out", "evaluation"]
 
 
 def test_what_is_no_table_of_tuning_is_refused():
