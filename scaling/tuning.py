@@ -25,6 +25,9 @@ _CELL = (
     "precision", "seed", "num_threads", "numerics_version",
 )  # fmt: skip
 _ON_EVALUATION_SET = ("upstream_error", "upstream_top5_error", "upstream_loss")
+_NOTHING_HELD_OUT = (
+    "without an error on held-out training images (upstream.val_fraction of a sweep) nothing can be chosen"
+)
 _DIGITS = 12  # a mean over seeds of equal errors may differ in the last bits, and is a tie
 
 
@@ -126,11 +129,6 @@ def _check(runs: pd.DataFrame, tuned: Sequence[str], score: str, y: str, by: Seq
     check_columns(runs, "run_id", "step", "weights", *tuned, y, *by)
     if runs.empty:
         raise ValueError("runs must have at least one row, got none")
-
-
-_NOTHING_HELD_OUT = (
-    "without an error on held-out training images (upstream.val_fraction of a sweep) nothing can be chosen"
-)
 
 
 def _numbers(table: pd.DataFrame, name: str) -> np.ndarray:
