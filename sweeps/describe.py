@@ -2,11 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from .config import RecipeConfig, RunConfig
 from .grid import Plan, Trunk
 from .models import ModelConfig
+from .saved_model import read_config
 from .spec import SpecError
+
+if TYPE_CHECKING:
+    from .models.cost import ModelCost
 
 __all__ = ["describe_plan", "tuned_fields"]
 
@@ -14,7 +19,6 @@ _MOST_LINES = 4  # of kinds of trunks
 _MOST_MODELS = 40
 _NAME_WIDTH = 30
 _FEW_HELD_OUT = 100  # images; an error of .5 on so many has a standard error of .05, more than most choices are about
-_SAM_PASSES = 2  # a step of sharpness-aware minimisation takes its gradient twice
 
 
 def describe_plan(plan: Plan) -> str:
@@ -92,32 +96,36 @@ def _models(plan: Plan) -> Iterator[str]:
     yield f"{'model':<{_NAME_WIDTH}}{'params':>13}{'GFLOPs/image':>13}{'runs':>7}{'FLOPs in all':>14}"
     in_all = 0.0
     for place, ((model, image_size, num_classes), trunks) in enumerate(groups.items()):
-        params, flops = _cost(model, image_size, num_classes)
-        in_all += (all_flops := sum(_passes(trunk) * flops * trunk.num_images for trunk in trunks))
+        cost = _cost(model, image_size, num_classes)
+        in_all += (flops := sum(_flops_per_image(trunk, cost) * trunk.num_images for trunk in trunks))
         if place < _MOST_MODELS:
             name, runs = f"{model.family} {model.variant}", sum(len(trunk.configs) for trunk in trunks)
-            yield f"{name:<{_NAME_WIDTH}}{params:>13}{flops / 1e9:>13.3g}{runs:>7,}{all_flops:>14.2e}"
+            per_image = cost.flops_per_image / 1e9
+            yield f"{name:<{_NAME_WIDTH}}{cost.num_params:>13,}{per_image:>13.3g}{runs:>7,}{flops:>14.2e}"
     if len(groups) > _MOST_MODELS:
         yield f"and {len(groups) - _MOST_MODELS} more"
     yield f"{'in all':<{_NAME_WIDTH + 26}}{len(plan.configs):>7,}{in_all:>14.2e}"
 
 
-def _cost(model: ModelConfig, image_size: int, num_classes: int) -> tuple[str, int]:
-    """Parameters without the classifier, and forward FLOPs of an image."""
+def _cost(model: ModelConfig, image_size: int, num_classes: int) -> "ModelCost":
     from .models.cost import count_cost
 
     try:
-        cost = count_cost(model, image_size, num_classes)
+        return count_cost(model, image_size, num_classes)
     except (RuntimeError, ValueError, TypeError, MemoryError) as error:
-        raise SpecError(f"model.{model.family}: {model.variant} cannot be built: {_one_line(error)}") from error
-    return f"{cost.num_params:,}", cost.flops_per_image
+        message = " ".join(str(error).split())
+        raise SpecError(f"model.{model.family}: {model.variant} cannot be built: {message}") from error
 
 
-def _passes(trunk: Trunk) -> int:
-    """Forward passes that a training step is worth; a teacher's are not counted."""
-    from .models.cost import TRAINING_FLOPS
+def _flops_per_image(trunk: Trunk, cost: "ModelCost") -> int:
+    """To train on one image, with what a recipe adds."""
+    from .models.cost import count_cost, training_flops
 
-    return TRAINING_FLOPS * (_SAM_PASSES if trunk.configs[0].recipe.sam_rho else 1)
+    recipe = trunk.configs[0].recipe
+    if recipe.teacher is None:
+        return training_flops(cost, recipe, None)[0]
+    teacher = read_config(recipe.teacher)
+    return training_flops(cost, recipe, count_cost(teacher.model, teacher.image_size, teacher.num_classes))[0]
 
 
 def _tuning(plan: Plan) -> Iterator[str]:
@@ -135,7 +143,3 @@ def _tuning(plan: Plan) -> Iterator[str]:
                 f"warning: upstream.val_fraction holds out {num_val} images of {dataset!r};\n"
                 f"  {_FEW_HELD_OUT} or more are needed to choose the best of a cell by"
             )
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

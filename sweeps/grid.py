@@ -1,16 +1,14 @@
 """From a spec to the runs it asks for: every cell resolved, duplicates dropped, runs that share a trunk together."""
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset
 from .durations import Duration, parse_duration
 from .recipes import find_recipe
+from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
 from .spec import CellSpec, EvaluateSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec, fault_lines
 
@@ -144,7 +142,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         threads=cell.threads,
         compile=cell.compile,
         cuda_graph=cell.cuda_graph,
-        teacher_sha256=_teacher_sha256(cell.recipe.teacher) if cell.recipe.teacher else None,
+        teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         keep_model=cell.keep_model,
     )
 
@@ -179,20 +177,6 @@ def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: d
             f" none of {upstream.num_train}"
         )
     return EvaluateConfig(every_steps=every, **spec.model_dump(exclude={"every"}))
-
-
-def _teacher_sha256(teacher: str) -> str:
-    path = Path(teacher)
-    if not path.is_file():
-        raise ValueError(f"recipe.teacher: there is no file {teacher!r}; it is the model.pt that a run leaves")
-    stat = path.stat()
-    return _sha256(path, stat.st_mtime_ns, stat.st_size)
-
-
-@lru_cache
-def _sha256(path: Path, modified_ns: int, num_bytes: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _written(duration: Duration) -> str:

@@ -1,6 +1,7 @@
 import pytest
 
 from sweeps.describe import describe_plan, tuned_fields
+from sweeps.saved_model import save_model
 from sweeps.spec import SpecError
 
 from .conftest import plan_of
@@ -38,6 +39,16 @@ def test_sharpness_aware_minimisation_costs_twice():
         return float(describe_plan(plan_of(model=ONE, **changes)).splitlines()[-1].split()[-1])
 
     assert flops(recipe__sam_rho=0.1) == pytest.approx(2 * flops(), rel=0.01)  # three digits are printed
+
+
+def test_a_teachers_forward_passes_are_counted(tmp_path):
+    """The teacher is of the student's shape: (3 + 1) / 3 of the FLOPs."""
+    (config, *_) = plan_of(model=ONE).configs
+    save_model(tmp_path / "teacher", config.model.build(config.image_size, config.num_classes), config)
+    text = describe_plan(plan_of(model=ONE, recipe__teacher=str(tmp_path / "teacher")))
+    plain = describe_plan(plan_of(model=ONE))
+    taught, alone = (float(printed.splitlines()[-1].split()[-1]) for printed in (text, plain))
+    assert taught == pytest.approx(4 / 3 * alone, rel=0.01)  # three digits are printed
 
 
 def test_a_model_that_cannot_be_built_is_told(monkeypatch):

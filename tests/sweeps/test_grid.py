@@ -65,14 +65,6 @@ def test_a_model_that_is_only_evaluated_has_no_steps(monkeypatch):
     assert {config.steps for config in plan.configs} == {0}
 
 
-def test_a_teacher_is_known_by_its_content(tmp_path):
-    for name, content in (("a.pt", b"1"), ("b.pt", b"1"), ("c.pt", b"2")):
-        (tmp_path / name).write_bytes(content)
-    a, b, c = (plan_of(recipe__teacher=str(tmp_path / name)).configs[0] for name in ("a.pt", "b.pt", "c.pt"))
-    assert a.teacher_sha256 == "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"  # of the text "1"
-    assert a.run_id == b.run_id != c.run_id
-
-
 def test_five_thousand_cells_are_planned_in_seconds():
     models = {"vit": [{"width": [16, 32, 48, 64, 80], "depth": [1, 2, 3, 4], "patch": 4}]}
     axes = {"train_examples": [100, 200, 400, 600, 800], "steps": [20, 40, 80, 160, 320], "seeds": [0, 1]}

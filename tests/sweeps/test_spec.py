@@ -84,7 +84,7 @@ def fault(**changes):
         ({"recipe__ema_decay": 1.0}, ["recipe.ema_decay:", "less than 1", "got 1.0"]),
         ({"recipe__head_lr_multiplier": 0}, ["recipe.head_lr_multiplier:", "greater than 0", "got 0"]),
         ({"recipe__repeats": 3}, ["recipe: repeats must divide batch_size, got 3 and 16"]),
-        ({"recipe__teacher": "no/model.pt"}, ["recipe.teacher: there is no file 'no/model.pt'"]),
+        ({"recipe__teacher": "no/model.pt"}, ["recipe.teacher: no file no/model.pt"]),
         ({"steps": 0}, ["steps: a run has 1 to 2147483647 steps, got 0 steps"]),
         ({"steps": 1e12}, ["steps: a run has 1 to 2147483647 steps, got 1e+12 steps"]),
         ({"steps": None, "epochs": 0.01}, ["epochs: a run has 1 to", "got 0.01 epochs, which is 0 steps of 16 images"]),
