@@ -1,5 +1,7 @@
 """From a spec to the runs it asks for: every cell resolved, duplicates dropped, runs that share a trunk together."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
@@ -8,9 +10,11 @@ from .durations import Duration, parse_duration
 from .recipes import find_recipe
 from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
-from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
+from .spec import CellSpec, EvaluateSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec, fault_lines
 
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
+
+_MOST_STEPS = 2**31 - 1  # of a run: what the libraries take for a whole number
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,17 @@ class Trunk:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep's trunks, a pure function of its spec."""
+    """A sweep's trunks, a pure function of its spec.
+
+    Attributes:
+        alone: why runs of several lengths that a trunk could train are trained alone, and how many they are.
+    """
 
     name: str
     order: str
     trunks: tuple[Trunk, ...]
     num_duplicates: int
+    alone: tuple[tuple[str, int], ...] = ()
 
     @property
     def configs(self) -> list[RunConfig]:
@@ -59,20 +68,54 @@ def make_plan(spec: SweepSpec) -> Plan:
     Raises:
         SpecError: a cell that cannot be: a subset larger than the data, a cooldown longer than the run, ...
     """
-    configs, errors = [], {}
+    configs: list[RunConfig] = []
+    faults: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
     for cell in spec.cells:
         try:
-            configs.append(resolve(cell))
+            config = resolve(cell)
         except ValueError as error:
-            errors[str(error)] = None
-    if errors:
-        raise SpecError("\n".join(errors))
+            faults[str(error)] += 1
+            continue
+        configs.append(config)
+        if reason := _why_alone(cell):
+            reasons[config.run_id] = reason
+    if faults:
+        raise SpecError(fault_lines(faults, len(spec.cells)))
     unique = {config.run_id: config for config in configs}
-    trunks: dict[str, list[RunConfig]] = {}
-    for config in unique.values():
-        trunks.setdefault(Trunk((config,)).trunk_id, []).append(config)
-    grouped = tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in trunks.values())
-    return Plan(spec.name, spec.order, grouped, len(configs) - len(unique))
+    alone = _count_alone(unique[run_id] for run_id in reasons)
+    counts = Counter(reasons[run_id] for run_id in alone)
+    trunks = _trunks(unique.values())
+    return Plan(spec.name, spec.order, trunks, len(configs) - len(unique), tuple(counts.items()))
+
+
+def _trunks(configs: Iterable[RunConfig]) -> tuple[Trunk, ...]:
+    groups: defaultdict[str, list[RunConfig]] = defaultdict(list)
+    for config in configs:
+        groups[Trunk((config,)).trunk_id].append(config)
+    return tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in groups.values())
+
+
+def _why_alone(cell: CellSpec) -> str | None:
+    """Why a run shares no steps with runs of other lengths; None where it does."""
+    schedule, every = _schedule_spec(cell), cell.evaluate.every
+    if not schedule_may_branch(schedule.kind):
+        return f"schedule.kind {schedule.kind!r} depends on the length of the run"
+    if schedule.warmup.unit == "%" and schedule.warmup.value:
+        return "schedule.warmup in percent: give it in steps, epochs or examples"
+    if every and every.unit == "%":
+        return "evaluate.every in percent: give it in steps, epochs or examples"
+    return None
+
+
+def _count_alone(configs: Iterable[RunConfig]) -> list[str]:
+    """Run ids of those of which there are several that differ in their length only."""
+    cells: defaultdict[str, list[str]] = defaultdict(list)
+    for config in configs:
+        of_no_length = {"schedule": config.schedule.model_copy(update={"warmup_steps": 0, "cooldown_steps": 0})}
+        of_no_length |= {"steps": 0, "evaluate": config.evaluate.model_copy(update={"every_steps": None})}
+        cells[config.model_copy(update=of_no_length).run_id].append(config.run_id)
+    return [run_id for group in cells.values() if len(group) > 1 for run_id in group]
 
 
 def resolve(cell: CellSpec) -> RunConfig:
@@ -83,22 +126,17 @@ def resolve(cell: CellSpec) -> RunConfig:
     """
     upstream = _upstream(cell.upstream)
     train_examples = _train_examples(cell.train_examples, upstream)
-    recipe = find_recipe(cell.recipe.name)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
-    steps = (cell.length or parse_duration(recipe.length)).in_steps(**sizes)
-    if steps < 1:
-        raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
-    schedule = cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
-    every = cell.evaluate.every.in_steps(**sizes, total_steps=steps) if cell.evaluate.every else None
+    steps = _num_steps(cell, sizes)
     return RunConfig(
         upstream=upstream,
         model=cell.model.fitted(upstream.image_size),
         train_examples=train_examples,
         steps=steps,
         recipe=cell.recipe,
-        schedule=_schedule(schedule, steps, sizes),
+        schedule=_schedule(_schedule_spec(cell), steps, sizes),
         seed=cell.seed,
-        evaluate=EvaluateConfig(every_steps=every, **cell.evaluate.model_dump(exclude={"every"})),
+        evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
         downstream=cell.downstream,
         precision=cell.precision,
         threads=cell.threads,
@@ -107,6 +145,42 @@ def resolve(cell: CellSpec) -> RunConfig:
         teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         keep_model=cell.keep_model,
     )
+
+
+def _num_steps(cell: CellSpec, sizes: dict[str, int]) -> int:
+    length = cell.length or parse_duration(find_recipe(cell.recipe.name).length)
+    steps = length.in_steps(**sizes)
+    least = 1 if cell.model.trainable else 0
+    if not least <= steps <= _MOST_STEPS:
+        raise ValueError(
+            f"{length.unit}: a run has {least} to {_MOST_STEPS} steps, got {_written(length)}, which is"
+            f" {_written(Duration(steps, 'steps'))} of {sizes['batch_size']} images"
+        )
+    return steps
+
+
+def _schedule_spec(cell: CellSpec) -> ScheduleSpec:
+    return cell.schedule or ScheduleSpec.model_validate(find_recipe(cell.recipe.name).schedule)
+
+
+def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int]) -> EvaluateConfig:
+    """An `every` beyond the run's end evaluates at the end only."""
+    every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every else None
+    if spec.every and every == 0:
+        of = f"{steps} steps" if spec.every.unit == "%" else f"{sizes['batch_size']} images a step"
+        raise ValueError(f"evaluate.every: must be a step or more, got {_written(spec.every)}, with {of}")
+    if spec.stop_after and every is None:
+        raise ValueError("evaluate.stop_after: counts evaluations on the way, and evaluate.every is not given")
+    if spec.stop_after and not upstream.num_val:
+        raise ValueError(
+            "evaluate.stop_after: goes by the error on held-out training images, and upstream.val_fraction holds out"
+            f" none of {upstream.num_train}"
+        )
+    return EvaluateConfig(every_steps=every, **spec.model_dump(exclude={"every"}))
+
+
+def _written(duration: Duration) -> str:
+    return f"{duration.value:g}{'%' if duration.unit == '%' else f' {duration.unit}'}"
 
 
 def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
