@@ -217,4 +217,7 @@ def _schedule(spec: ScheduleSpec, steps: int, sizes: dict[str, int]) -> Schedule
     cooldown = spec.cooldown.in_steps(**sizes, total_steps=steps)
     if warmup + cooldown > steps:
         raise ValueError(f"schedule: warm-up {warmup} and cooldown {cooldown} are longer than the run of {steps} steps")
-    return ScheduleConfig(kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown)
+    return ScheduleConfig(
+        kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown,
+        timescale_steps=max(1, spec.timescale.in_steps(**sizes, total_steps=steps)),
+    )  # fmt: skip

@@ -158,6 +158,7 @@ class ScheduleSpec(Section):
     kind: ScheduleKind
     warmup: Length = Duration(0, "steps")
     cooldown: Length = Duration(0, "steps")
+    timescale: Length = Duration(10_000, "steps")
 
 
 class EvaluateSpec(Section):

@@ -86,7 +86,7 @@ def test_run_ids_are_hashes_of_the_resolved_config():
     assert plan.configs[0].run_id == plan_of(name="another", order="largest_first").configs[0].run_id
     assert plan.configs[0].run_id == plan_of(upstream__folder="/elsewhere").configs[0].run_id
     assert len({config.run_id for config in plan.configs}) == 8
-    assert plan.configs[0].run_id == "2b2f8530a4c1"
+    assert plan.configs[0].run_id == "58928bdce865"
 
 
 def test_the_plan_does_not_depend_on_the_order_of_fields():
