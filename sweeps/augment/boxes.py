@@ -1,4 +1,4 @@
-"""Where the random resized crop ("inception_flip") cuts: drawn on the CPU, for resident and for streamed images alike."""
+"""Where the random resized crop ("inception_flip") cuts: drawn on the CPU, for resident and streamed images alike."""
 
 import numpy as np
 
@@ -41,11 +41,11 @@ def crop_boxes(
     pixels = share * sizes.prod(1)[:, None]
     shape = np.rint(np.sqrt(np.stack([pixels / aspect, pixels * aspect], -1))).astype(np.int64)
     room = sizes[:, None] - shape
-    fits = (shape > 0).all(-1) & (room >= 0).all(-1)
+    fits = np.all((shape > 0) & (room >= 0), axis=-1)
     corner = np.floor(draws[..., 2:] * (room + 1)).astype(np.int64)  # uniform on 0..room
     first = np.arange(num_images), fits.argmax(1)
     boxes = np.concatenate([corner[first], shape[first]], 1)
-    return np.where(fits.any(1)[:, None], boxes, _central(sizes, ratio))
+    return np.where(np.any(fits, axis=1)[:, None], boxes, _central(sizes, ratio))
 
 
 def crop_flips(seed: int, step: int, num_images: int) -> np.ndarray:
