@@ -74,7 +74,8 @@ class ResidentSource:
         seed, batch_size, repeats = self._order
         index = torch.from_numpy(batch_indices(seed, step, batch_size, len(self._images.labels), repeats))
         index = index.to(self._images.labels.device)
-        return Images(self._images.pixels[index], self._images.labels[index])
+        # On a CPU several times as fast as an index in brackets.
+        return Images(self._images.pixels.index_select(0, index), self._images.labels[index])
 
     def close(self) -> None:
         pass

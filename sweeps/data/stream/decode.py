@@ -1,11 +1,13 @@
-"""From the bytes of an image to RGB pixels of one size."""
+"""From the bytes of an image to RGB pixels: whole, or a box of it at one size."""
 
 import io
 
 import numpy as np
 from PIL import Image
 
-__all__ = ["central_box", "cut", "decode"]
+from ..decode import _rgb
+
+__all__ = ["cut", "decode"]
 
 
 def decode(data: bytes) -> Image.Image:
@@ -14,23 +16,18 @@ def decode(data: bytes) -> Image.Image:
     Raises:
         Exception: whatever PIL raises for bytes that are no image.
     """
-    image = Image.open(io.BytesIO(data))
-    image.load()
-    return image if image.mode == "RGB" else image.convert("RGB")
+    with Image.open(io.BytesIO(data)) as image:
+        image.load()
+        return _rgb(image)
 
 
-def central_box(width: int, height: int, share: float = 1.0) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of the central square whose side is `share` of the shorter side.
+def cut(image: Image.Image, box: list[int], image_size: int, flip: bool) -> np.ndarray:
+    """A box (top, left, height, width) of an image, resized (bilinear, anti-aliased), mirrored where `flip`.
 
-    >>> central_box(400, 200)
-    (100.0, 0.0, 300.0, 200.0)
+    >>> cut(Image.new("RGB", (30, 20)), [2, 3, 10, 10], 8, flip=True).shape
+    (8, 8, 3)
     """
-    side = share * min(width, height)
-    left, top = (width - side) / 2, (height - side) / 2
-    return left, top, left + side, top + side
-
-
-def cut(image: Image.Image, box: tuple[float, float, float, float], image_size: int, flip: bool = False) -> np.ndarray:
-    """A box of an image, resized (bilinear, anti-aliased), mirrored where `flip`: uint8 (image_size, image_size, 3)."""
-    pixels = np.asarray(image.resize((image_size, image_size), Image.Resampling.BILINEAR, box=box))
+    top, left, height, width = box
+    edges = left, top, left + width, top + height
+    pixels = np.asarray(image.resize((image_size, image_size), Image.Resampling.BILINEAR, edges))
     return pixels[:, ::-1] if flip else pixels

@@ -25,14 +25,12 @@ class StreamedImages:
     Attributes:
         rows: int64, shape (n,).
         workers: processes that read; 0 reads in this one.
-        central_share: side of the central square that is taken where none is drawn, as a share of the shorter side.
     """
 
     index: ImageIndex
     rows: np.ndarray
     image_size: int
     workers: int = 1
-    central_share: float = 1.0
     device: torch.device = _CPU
 
     @cached_property
@@ -48,11 +46,11 @@ class StreamedImages:
         return replace(self, device=device)
 
     def decoder(self) -> Decoder:
-        """What workers do with these images: the central square."""
-        return Decoder(self.index.path, self.index.version, self.image_size, central_share=self.central_share)
+        """What workers do with these images: cut out the centre."""
+        return Decoder(self.index.path, self.index.version, self.image_size)
 
     def batches(self, batch_size: int = _BATCH) -> Iterator[Images]:
-        """All images in their order, central square, on the device: for evaluation.
+        """All images in their order, cut to the centre, on the device: for evaluation.
 
         Raises:
             ImageError: an image cannot be decoded.

@@ -26,7 +26,7 @@ class StreamSource:
     Args:
         images: the training subset.
         seed, batch_size, repeats: see `batch_indices`.
-        crops: cut and mirror at random (`sweeps.augment.boxes`); else the central square.
+        crops: cut and mirror at random (`sweeps.augment.boxes`); else the centre is cut out.
     """
 
     def __init__(self, images: StreamedImages, *, seed: int, batch_size: int, repeats: int = 1, crops: bool = False):

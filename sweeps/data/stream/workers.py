@@ -16,7 +16,8 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from ...augment.boxes import crop_boxes, crop_flips
-from .decode import central_box, cut, decode
+from ..decode import fit_photo
+from .decode import cut, decode
 from .index import ImageIndex, open_index
 
 __all__ = ["WINDOW_GROUPS", "Decoder", "ImageError", "Piece", "one_line", "pieces", "read_ahead"]
@@ -45,15 +46,14 @@ class Decoder(Dataset):
 
     Args:
         index_path, version: of the index, which each worker maps into memory for itself.
-        crop: draw the boxes of `sweeps.augment.boxes` for (seed, step, place in the batch); else the central square,
-            `central_share` of the shorter side.
+        crop: draw the boxes of `sweeps.augment.boxes` for (seed, step, place in the batch); else the centre is taken,
+            as for the decoded sets (`sweeps.data.decode`).
     """
 
     index_path: str
     version: str
     image_size: int
     crop: bool = False
-    central_share: float = 1.0
     seed: int = 0
     batch_size: int = 0
 
@@ -105,7 +105,7 @@ class Decoder(Dataset):
 
     def _cut_centrally(self, images: list[Image.Image], piece: Piece, out: np.ndarray) -> None:
         for i, image in enumerate(images):
-            out[i] = cut(image, central_box(*image.size, share=self.central_share), self.image_size)
+            out[i] = fit_photo(image, self.image_size)
 
     def _cut_randomly(self, images: list[Image.Image], piece: Piece, out: np.ndarray) -> None:
         places = slice(piece.first, piece.first + len(images))
@@ -113,9 +113,9 @@ class Decoder(Dataset):
         sizes = np.ones((self.batch_size, 2), np.int64)
         sizes[places] = [(image.height, image.width) for image in images]
         boxes = crop_boxes(self.seed, piece.step, self.batch_size, sizes)[places].tolist()
-        flips = crop_flips(self.seed, piece.step, self.batch_size)[places]
-        for i, (image, (top, left, height, width)) in enumerate(zip(images, boxes, strict=True)):
-            out[i] = cut(image, (left, top, left + width, top + height), self.image_size, bool(flips[i]))
+        flips = crop_flips(self.seed, piece.step, self.batch_size)[places].tolist()
+        for i, (image, box, flip) in enumerate(zip(images, boxes, flips, strict=True)):
+            out[i] = cut(image, box, self.image_size, flip)
 
 
 def pieces(step: int, rows: np.ndarray) -> list[Piece]:

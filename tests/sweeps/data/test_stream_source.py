@@ -16,6 +16,7 @@ from PIL import Image
 
 from sweeps.augment.boxes import crop_boxes, crop_flips
 from sweeps.data.batches import ResidentSource, batch_indices
+from sweeps.data.decode import read_photo
 from sweeps.data.images import Images
 from sweeps.data.stream import prefetch, workers
 from sweeps.data.stream.images import stream_images
@@ -85,6 +86,13 @@ def test_torchs_global_stream_is_left_alone(sets):
     streamed.batch(4)
     streamed.close()
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_centred_pixels_are_those_of_the_decoded_cache(sets):
+    images = stream_images(sets["folder"], "train", SIZE, workers=0)
+    files = [os.path.join(sets["folder"], file.as_py()) for file in images.index.table["file"]]
+    expected = np.stack([read_photo(files[row], SIZE) for row in images.rows])
+    assert np.array_equal(images.read().pixels.numpy(), expected)
 
 
 @pytest.mark.parametrize("kind", ["folder", "tar"])
