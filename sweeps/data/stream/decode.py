@@ -18,7 +18,7 @@ def decode(data: bytes) -> Image.Image:
     """
     with Image.open(io.BytesIO(data)) as image:
         image.load()
-        return _rgb(image)
+        return image if image.mode == "RGB" else _rgb(image)
 
 
 def cut(image: Image.Image, box: list[int], image_size: int, flip: bool) -> np.ndarray:
@@ -29,5 +29,5 @@ def cut(image: Image.Image, box: list[int], image_size: int, flip: bool) -> np.n
     """
     top, left, height, width = box
     edges = left, top, left + width, top + height
-    pixels = np.asarray(image.resize((image_size, image_size), Image.Resampling.BILINEAR, edges))
-    return pixels[:, ::-1] if flip else pixels
+    part = image.resize((image_size, image_size), Image.Resampling.BILINEAR, edges)
+    return np.asarray(part.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else part)

@@ -100,7 +100,8 @@ def find_index(root: str | Path) -> ImageIndex:
     in its place is not noticed.
 
     Raises:
-        ValueError: no such folder, nothing in it, or a shard is damaged.
+        ValueError: no such folder, nothing in it, a shard is damaged, an image has no bytes, or a class has no training
+            images.
     """
     folder = os.path.abspath(os.path.expanduser(root))
     if not os.path.isdir(folder):
@@ -114,8 +115,7 @@ def find_index(root: str | Path) -> ImageIndex:
     except (OSError, KeyError, pa.ArrowInvalid, json.JSONDecodeError):
         pass
     kind, rows = _scan(folder)
-    if not rows.label:
-        raise ValueError(f"upstream.folder: no labelled image in {folder} (class/*.jpg, *.tar or *.parquet)")
+    _check(folder, rows)
     _write(path, folder, kind, rows)
     return open_index(path)
 
@@ -149,6 +149,18 @@ def _scan(root: str) -> tuple[str, Rows]:
             rows.stamps = stamps
             return kind, rows
     return "folder", scan_folder(root)
+
+
+def _check(root: str, rows: Rows) -> None:
+    if not rows.label:
+        raise ValueError(f"upstream.folder: no labelled image in {root} (class/*.jpg, *.tar or *.parquet)")
+    if hollow := [file for file, size in zip(rows.file, rows.size, strict=True) if size == 0]:
+        raise ValueError(f"upstream.folder: {len(hollow)} images in {root} are empty, the first in {hollow[0]}")
+    known = {label for label, split in zip(rows.label, rows.split, strict=True) if split == "train"}
+    if known and (unknown := sorted(map(str, set(rows.label) - known))):
+        raise ValueError(
+            f"upstream.folder: {root} has {len(unknown)} classes without training images, the first {unknown[0]!r}"
+        )
 
 
 def _write(path: Path, root: str, kind: str, rows: Rows) -> None:

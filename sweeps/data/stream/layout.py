@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-__all__ = ["IMAGE_SUFFIXES", "SPLITS", "Rows", "encode_labels", "split_of"]
+__all__ = ["IMAGE_SUFFIXES", "SPLITS", "Rows", "encode_labels", "split_folder", "split_of"]
 
 SPLITS = ("train", "val", "test")
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp"})

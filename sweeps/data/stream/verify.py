@@ -13,6 +13,7 @@ from .workers import Decoder, one_line, pieces, read_ahead
 __all__ = ["verify_images"]
 
 _HEADER_BYTES = 16_384  # enough for most headers; where it is not, the whole file is read
+_AHEAD = 500  # images given to the workers at once
 _SHOWN = 3
 
 
@@ -33,7 +34,7 @@ def verify_images(images: StreamedImages, num_decoded: int = 1000, *, seed: int 
 def _check(images: StreamedImages, rows: np.ndarray, whole: bool) -> dict[int, str]:
     checker = _Checker(images.decoder(), whole)
     todo = pieces(0, rows)
-    found = iter(read_ahead(checker, todo, images.workers, len(rows)))
+    found = iter(read_ahead(checker, todo, images.workers, _AHEAD))
     return {row: text for part in found for row, text in part.items()}
 
 

@@ -13,7 +13,7 @@ from sweeps.data.stream.index import find_index
 from sweeps.data.stream.layout import encode_labels, split_of
 from sweeps.data.subsets import split_train_val
 
-from .stream_sets import CLASSES, KINDS, photo, write_set, write_tar
+from .stream_sets import CLASSES, KINDS, photo, write_folder, write_set, write_tar
 
 
 @pytest.fixture(autouse=True)
@@ -152,6 +152,11 @@ def cut_short(root):
         (tar(("1.png", b"x"), ("1.jpg", b"x"), ("1.cls", b"1")), "has two images for the sample '1'"),
         (tar(("1.png", b"x"), ("1.json", b"{")), "train-0.tar is damaged"),
         (cut_short, "train-0.tar is damaged"),
+        (tar(("1.png", b""), ("1.cls", b"1")), "1 images in .* are empty, the first in train-0.tar"),
+        (
+            lambda root: write_folder(root, "train", [(b"x", 0)], 1) or write_folder(root, "val", [(b"x", 1)], 1),
+            "has 1 classes without training images, the first 'dog'",
+        ),
         (lambda root: (root / "train-0.parquet").write_bytes(b"PAR1"), "train-0.parquet is damaged"),
         (parquet(image=[b"x"], target=[1]), r"needs a column of \['label', 'fine_label'\], got \['image', 'target'\]"),
         (parquet(image=["x"], label=[1]), "column 'image' must hold bytes"),
