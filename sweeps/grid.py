@@ -11,6 +11,8 @@ from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
 
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
 
+_NO_SCHEDULE = ScheduleSpec(kind="constant")
+
 
 @dataclass(frozen=True)
 class Trunk:
@@ -85,10 +87,11 @@ def resolve(cell: CellSpec) -> RunConfig:
     recipe = find_recipe(cell.recipe.name)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = (cell.length or parse_duration(recipe.length)).in_steps(**sizes)
-    if steps < 1:
-        raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
-    schedule = cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
-    every = cell.evaluate.every.in_steps(**sizes, total_steps=steps) if cell.evaluate.every else None
+    _check_steps(cell, steps)
+    # A model that is only evaluated has no schedule and no evaluations on the way.
+    schedule = _NO_SCHEDULE if steps == 0 else cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
+    on_the_way = cell.evaluate.every if steps else None
+    every = on_the_way.in_steps(**sizes, total_steps=steps) if on_the_way else None
     return RunConfig(
         upstream=upstream,
         model=cell.model.fitted(upstream.image_size),
@@ -105,6 +108,14 @@ def resolve(cell: CellSpec) -> RunConfig:
         cuda_graph=cell.cuda_graph,
         keep_model=cell.keep_model,
     )
+
+
+def _check_steps(cell: CellSpec, steps: int) -> None:
+    """A model is trained for one step or more; a checkpoint that is only evaluated, for none."""
+    if cell.model.trainable and steps < 1:
+        raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
+    if not cell.model.trainable and steps:
+        raise ValueError(f"steps: model.{cell.model.family} is only evaluated, which takes steps: 0, got {steps}")
 
 
 def _upstream(spec: UpstreamSpec) -> UpstreamConfig:

@@ -18,7 +18,10 @@ __all__ = ["CellSpec", "SpecError", "SweepSpec", "parse_spec", "read_spec"]
 
 _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
-_LIST_FIELDS = {"model.resnet.depth", "downstream.tasks", "downstream.shots"}
+_LIST_FIELDS = {
+    "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots",
+}  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
 
