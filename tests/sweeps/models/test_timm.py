@@ -72,16 +72,20 @@ def test_training_it_is_refused(checkpoint, length):
 
 
 def test_a_trained_family_needs_a_step():
-    shape = {"width": 16, "depth": 1, "patch": 2}
+    raw = spec({}) | {"model": {"vit": [{"width": 16, "depth": 1, "patch": 2}]}}
     with pytest.raises(SpecError, match="steps: a run needs at least one step"):
-        make_plan(parse_spec(spec(None, model={"vit": [shape]})))
+        make_plan(parse_spec(raw))
 
 
 @pytest.mark.parametrize(
     ("fields", "size", "message"),
     [
         ({"name": "resnet_of_none"}, 32, r"model\.timm\.name: no model of timm has that name \(near it: .*resnet"),
-        ({"name": "vit_base_patch16_224.none"}, 32, r"model\.timm\.checkpoint: timm has no weights of"),
+        (
+            {"name": "vit_base_patch16_224.none", "checkpoint": None},
+            32,
+            r"\.checkpoint: timm has no weights of",
+        ),
         ({"checkpoint": "nowhere.pth"}, 32, r"model\.timm\.checkpoint: no file can be read: .*'nowhere.pth'"),
         ({"checkpoint_sha256": "ab"}, 32, r"model\.timm\.checkpoint_sha256: test_resnet.pth has .* got ab"),
         ({"name": TINY_VIT}, 28, r"model\.timm\.name: 'test_vit' cannot take images of 28 px"),
