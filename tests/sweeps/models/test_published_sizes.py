@@ -30,7 +30,7 @@ def rows():
 
 
 # Counting takes as long as the network is deep.
-ROWS = [pytest.param(row, id=row["name"], marks=[pytest.mark.slow] * (int(row["depth"]) > 24)) for row in rows()]
+ROWS = [pytest.param(row, id=row["name"], marks=[pytest.mark.slow] * (int(row["depth"]) >= 24)) for row in rows()]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -73,25 +73,25 @@ def slow(*case):
     [
         # He et al. 2016, Table 1 (v1: 3.8 GMAC for 50; v1.5 has 4.1) and torchvision's model cards
         (ResNetConfig(variant="18", stem="imagenet"), "11.7", "1.8"),
-        (ResNetConfig(variant="34", stem="imagenet"), "21.8", "3.7"),
+        slow(ResNetConfig(variant="34", stem="imagenet"), "21.8", "3.7"),
         (ResNetConfig(variant="50", stem="imagenet"), "25.6", "4.1"),
         slow(ResNetConfig(variant="101", stem="imagenet"), "44.5", "7.8"),
         slow(ResNetConfig(variant="152", stem="imagenet"), "60.2", "11.5"),
         # timm's results table of the BiT and hybrid checkpoints
         (BitConfig(variant="R50x1", stem="imagenet"), "25.55", None),
         (BitConfig(variant="R50x3", stem="imagenet"), "217.32", None),
-        (BitConfig(variant="R101x1", stem="imagenet"), "44.54", None),
+        slow(BitConfig(variant="R101x1", stem="imagenet"), "44.54", None),
         slow(BitConfig(variant="R101x3", stem="imagenet"), "387.93", None),
         slow(BitConfig(variant="R152x2", stem="imagenet"), "236.34", None),
         slow(BitConfig(variant="R152x4", stem="imagenet"), "936.53", None),
-        (HybridConfig(variant="R50+B/16", pooling="token"), "98.66", None),
+        slow(HybridConfig(variant="R50+B/16", pooling="token"), "98.66", None),
         slow(HybridConfig(variant="R50+L/32", pooling="token"), "328.99", None),
         slow(HybridConfig(variant="R26+S/32", pooling="token"), "36.43", None),
         # Liu et al. 2022, Tables 1 and 2; timm's table for atto to nano
         (ConvNextConfig(variant="atto"), "3.7", "0.55"),
-        (ConvNextConfig(variant="nano"), "15.59", "2.46"),
+        slow(ConvNextConfig(variant="nano"), "15.59", "2.46"),
         (ConvNextConfig(variant="T"), "29", "4.5"),
-        (ConvNextConfig(variant="S"), "50", "8.7"),
+        slow(ConvNextConfig(variant="S"), "50", "8.7"),
         slow(ConvNextConfig(variant="B"), "89", "15.4"),
         slow(ConvNextConfig(variant="L"), "198", "34.4"),
         slow(ConvNextConfig(variant="XL"), "350", "60.9"),
