@@ -219,7 +219,9 @@ class RunConfig(Section):
         return _hash(values)
 
     def _identity(self) -> dict[str, Any]:
-        of_the_machine: Any = {"upstream": {"folder", "workers"}, "recipe": {"teacher"}, "keep_model": True}
+        of_the_machine: Any = {
+            "upstream": {"folder", "workers"}, "model": {"checkpoint"}, "recipe": {"teacher"}, "keep_model": True,
+        }  # fmt: skip
         values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
         values["model"]["family"] = self.model.family  # a default, which tells the families apart
         return values | {"numerics_version": self.numerics_version}

@@ -15,6 +15,7 @@ from .spec import CellSpec, EvaluateSpec, ScheduleSpec, SpecError, SweepSpec, Up
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
 
 _MOST_STEPS = 2**31 - 1  # of a run: what the libraries take for a whole number
+_NO_SCHEDULE = ScheduleSpec(kind="constant")
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,16 @@ def resolve(cell: CellSpec) -> RunConfig:
     train_examples = _train_examples(cell.train_examples, upstream)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = _num_steps(cell, sizes)
+    model = cell.model.fitted(upstream.image_size)
+    if getattr(model, "distilled", False) and not cell.recipe.teacher:
+        raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
     return RunConfig(
         upstream=upstream,
-        model=cell.model.fitted(upstream.image_size),
+        model=model,
         train_examples=train_examples,
         steps=steps,
         recipe=cell.recipe,
-        schedule=_schedule(_schedule_spec(cell), steps, sizes),
+        schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
         downstream=cell.downstream,
@@ -150,10 +154,13 @@ def resolve(cell: CellSpec) -> RunConfig:
 def _num_steps(cell: CellSpec, sizes: dict[str, int]) -> int:
     length = cell.length or parse_duration(find_recipe(cell.recipe.name).length)
     steps = length.in_steps(**sizes)
-    least = 1 if cell.model.trainable else 0
-    if not least <= steps <= _MOST_STEPS:
+    if not cell.model.trainable:
+        if steps:
+            raise ValueError(f"steps: model.{cell.model.family} is only evaluated, which takes steps: 0, got {steps}")
+        return 0
+    if not 1 <= steps <= _MOST_STEPS:
         raise ValueError(
-            f"{length.unit}: a run has {least} to {_MOST_STEPS} steps, got {_written(length)}, which is"
+            f"{length.unit}: a run has 1 to {_MOST_STEPS} steps, got {_written(length)}, which is"
             f" {_written(Duration(steps, 'steps'))} of {sizes['batch_size']} images"
         )
     return steps
@@ -165,10 +172,9 @@ def _schedule_spec(cell: CellSpec) -> ScheduleSpec:
 
 def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int]) -> EvaluateConfig:
     """An `every` beyond the run's end evaluates at the end only."""
-    every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every else None
+    every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every and steps else None
     if spec.every and every == 0:
-        of = f"{steps} steps" if spec.every.unit == "%" else f"{sizes['batch_size']} images a step"
-        raise ValueError(f"evaluate.every: must be a step or more, got {_written(spec.every)}, with {of}")
+        raise ValueError(f"evaluate.every: must be a step or more, got {_written(spec.every)}")
     if spec.stop_after and every is None:
         raise ValueError("evaluate.stop_after: counts evaluations on the way, and evaluate.every is not given")
     if spec.stop_after and not upstream.num_val:

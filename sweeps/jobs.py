@@ -155,7 +155,7 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "eval_split": "test",
         "num_classes": config.num_classes,
         "image_size": config.image_size,
-        "train_examples": config.train_examples,
+        "train_examples": config.train_examples if config.steps else None,
         "model_family": config.model.family,
         "model_variant": config.model.variant,
         "batch_size": recipe.batch_size,

@@ -62,11 +62,12 @@ def init_head_bias(model: nn.Module, recipe: "RecipeConfig") -> None:
     """
     if not recipe.head_bias:
         return
-    heads = model.get_classifier()  # type: ignore[operator]
-    for head in heads if isinstance(heads, tuple) else (heads,):  # a tuple with a distillation token
-        if getattr(head, "bias", None) is None:
-            raise ValueError(f"recipe.head_bias: needs a classifier with a bias, got {type(head).__name__} without")
-        head.bias.fill_(recipe.head_bias)
+    classifier: nn.Module = model.get_classifier()  # type: ignore[operator]
+    biases = [parameter for name, parameter in classifier.named_parameters() if name.split(".")[-1] == "bias"]
+    if not biases:
+        raise ValueError(f"recipe.head_bias: needs a classifier with a bias, got {type(classifier).__name__} without")
+    for bias in biases:  # two with a distillation token
+        bias.fill_(recipe.head_bias)
 
 
 def _softmax(logits: torch.Tensor, targets: torch.Tensor, smoothing: float) -> torch.Tensor:

@@ -23,7 +23,10 @@ __all__ = ["CellSpec", "SpecError", "SweepSpec", "fault_lines", "parse_spec", "r
 
 _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
-_LIST_FIELDS = {"model.resnet.depth", "downstream.tasks", "downstream.shots"}
+_LIST_FIELDS = {
+    "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots",
+}  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
 
@@ -226,7 +229,7 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if entries in ([], None):
             raise SpecError(f"model.{family}: needs at least one shape, got {entries!r}")
         for entry in entries if isinstance(entries, list) else [entries]:
-            if isinstance(entry, str):
+            if isinstance(entry, str | int) and not isinstance(entry, bool):  # YAML takes ResNet's 50 for a number
                 entry = {"variant": entry}
             if not isinstance(entry, Mapping):
                 raise SpecError(
