@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from .data.datasets import find_dataset
+from .data.datasets import check_dataset_name
 from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
 from .models import ModelConfig
 from .recipes import find_recipe
@@ -20,7 +20,7 @@ __all__ = [
 
 NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
 
-DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
+DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 
 
 def _kind(value: Any) -> Any:

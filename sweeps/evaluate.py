@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .config import DownstreamConfig
-from .data.datasets import find_dataset
+from .data.datasets import find_dataset, task_name
 from .data.images import Images, load_images, normalise
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 
@@ -45,7 +45,7 @@ def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: 
         )  # fmt: skip
         for result in results:
             yield {
-                "task": task, "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
+                "task": task_name(task), "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
                 "num_classes": num_classes, **vars(result),
             }  # fmt: skip
 

@@ -108,7 +108,7 @@ def resolve(cell: CellSpec) -> RunConfig:
 
 
 def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
-    dataset = find_dataset(spec.dataset)
+    dataset = find_dataset(spec.dataset, spec.folder)
     if spec.num_images and not dataset.generated:
         raise ValueError(
             f"upstream.num_images: {spec.dataset!r} has {dataset.num_train} images and cannot be made longer"
