@@ -3,12 +3,14 @@
 import hashlib
 import os
 import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from .places import base_name
 from .rows import Arrays, DataSet
 
 __all__ = ["describe_arrays"]
@@ -38,7 +40,7 @@ def describe_arrays(path: str, field: str = "upstream.folder") -> DataSet:
             raise ValueError(f"{field}: {path} has {split} labels that no training image has: {unknown}")
         sizes[split] = len(flat)
     return DataSet(
-        Path(path).expanduser().resolve().stem, len(classes), min(_channels_last(parts["train"][0]).shape[1:3]),
+        base_name(path), len(classes), min(_channels_last(parts["train"][0]).shape[1:3]),
         sizes["train"], sizes["test"], partial(_load, path=path, field=field), _version(Path(path).expanduser()),
     )  # fmt: skip
 
@@ -55,19 +57,39 @@ def _pair(path: str, split: str, field: str) -> tuple[np.ndarray, np.ndarray]:
     if not place.exists():
         raise FileNotFoundError(f"{field}: no file or folder {place}")
     try:
-        there = {p.stem: p for p in place.glob("*.npy")} if place.is_dir() else dict(np.load(place).items())
-        for names in _NAMES[split]:
-            if all(name in there for name in names):
-                images, labels = (_read(there[name]) for name in names)
-                return images, labels
+        with _opened(place) as there:
+            for names in _NAMES[split]:
+                if all(name in there for name in names):
+                    return there[names[0]], there[names[1]]
+            found = sorted(there)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, TypeError, AttributeError) as error:
         raise ValueError(f"{field}: {place} cannot be read: {' '.join(str(error).split())}") from error
     valid = " or ".join(f"{images} and {labels}" for images, labels in _NAMES[split])
-    raise FileNotFoundError(f"{field}: {place} lacks {valid}; it has {sorted(there)}")
+    raise FileNotFoundError(f"{field}: {place} lacks {valid}; it has {found}")
 
 
-def _read(array: Any) -> np.ndarray:
-    return np.load(array, mmap_mode="r") if isinstance(array, Path) else array
+@contextmanager
+def _opened(place: Path) -> Iterator[Mapping[str, np.ndarray]]:
+    """Arrays by name, each read when it is asked for; those of a folder are mapped."""
+    if place.is_dir():
+        yield _Folder(place)
+        return
+    with open(place, "rb") as file, np.load(file) as arrays:
+        yield arrays
+
+
+class _Folder(Mapping[str, np.ndarray]):
+    def __init__(self, place: Path):
+        self._paths = {path.stem: path for path in place.glob("*.npy")}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.load(self._paths[name], mmap_mode="r")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
 
 
 def _flat_labels(labels: np.ndarray, path: str, split: str, field: str) -> np.ndarray:

@@ -4,17 +4,16 @@ To add one, add a loader and a row. A folder is named as upstream by `dataset: i
 `folder: PATH`, as a downstream task by `image-folder:PATH`; there the task's name is the last part of the path.
 """
 
-from pathlib import Path
-
 from . import digits, fashion_mnist, procedural
 from .array_files import describe_arrays
 from .image_folder import describe_image_folder
+from .places import base_name
 from .rows import Arrays, DataSet
 from .torchvision_sets import TORCHVISION_SETS
 
 __all__ = [
     "DATASETS", "FOLDER_KINDS", "Arrays", "DataSet", "check_dataset_name", "dataset_is_there", "find_dataset",
-    "task_name",
+    "task_name", "why_missing",
 ]  # fmt: skip
 
 FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays}
@@ -59,23 +58,33 @@ def check_dataset_name(name: str) -> str:
     return name
 
 
-def task_name(task: str) -> str:
-    """What a downstream task is called in records: its name, or the last part of its path without a suffix.
+def task_name(task: str, folder: str | None = None) -> str:
+    """What a data set is called in records: its name, or the last part of its path.
 
     >>> task_name("digits"), task_name("image-folder:~/data/birds"), task_name("arrays:blood.npz")
     ('digits', 'birds', 'blood')
     """
     kind, _, path = task.partition(":")
-    return Path(path).expanduser().resolve().stem if kind in FOLDER_KINDS and path else task
+    path = path or folder or ""
+    return base_name(path) if kind in FOLDER_KINDS and path else task
+
+
+def why_missing(name: str, folder: str | None = None) -> str | None:
+    """Why the data cannot be read, in a sentence that says how to get them; None where they can.
+
+    A look at the disk, no more, so that it can be told before a run. Raises as `find_dataset` does for faults of data
+    that are there.
+    """
+    try:
+        find_dataset(name, folder).place(folder)
+    except FileNotFoundError as error:
+        return str(error)
+    return None
 
 
 def dataset_is_there(name: str, folder: str | None = None) -> bool:
-    """Whether the data can be read or generated without a download; a look at the disk, no more."""
-    try:
-        find_dataset(name, folder).place(folder)
-    except FileNotFoundError:
-        return False
-    return True
+    """Whether the data can be read, generated or, where `SWEEPS_DOWNLOAD=1` asks for it, downloaded."""
+    return why_missing(name, folder) is None
 
 
 def _procedural(name: str, num_classes: int, num_train: int, num_test: int, negative_control: bool = False) -> DataSet:
@@ -98,9 +107,7 @@ DATASETS = {
             for name, num_classes in procedural.TASKS.items()
         ),
         DataSet("digits", 10, 8, digits.NUM_TRAIN, digits.NUM_TEST, digits.load, version="uci-8x8"),
-        DataSet(
-            "fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, "zalando-2017", place=fashion_mnist.place
-        ),
+        DataSet("fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, "zalando-2017", place=fashion_mnist.place),
         *TORCHVISION_SETS,
     )
 }

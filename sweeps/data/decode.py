@@ -1,7 +1,8 @@
 """Any image as RGB uint8 at one size: what is stored for training and for test.
 
-A photograph's short side is resized (bilinear, anti-aliased) and its centre cut out; from 224 pixels on it is first made
-256/224 of the size asked for, as has been usual since AlexNet. Arrays, whose images are of one size, are resized whole.
+A photograph's short side is resized (bilinear, anti-aliased) and its centre cut out; from 224 pixels on it is first
+made 256/224 of the size asked for, as has been usual since AlexNet. Arrays, whose images are of one size, are resized
+so that their short side fits.
 """
 
 import math

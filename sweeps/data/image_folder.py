@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .places import base_name
 from .rows import Arrays, DataSet, Photos
 
 __all__ = ["SUFFIXES", "FolderIndex", "describe_image_folder", "index_folder"]
@@ -56,7 +57,7 @@ def describe_image_folder(folder: str, field: str = "upstream.folder") -> DataSe
     if unknown := sorted(set(test.classes) - set(train.classes)):
         raise ValueError(f"{field}: {test.folder} has classes that {train.folder} lacks: {_shown(unknown)}")
     return DataSet(
-        Path(folder).expanduser().resolve().name, len(train.classes), _usual_size(train),
+        base_name(folder), len(train.classes), _usual_size(train),
         len(train.names), len(test.names), partial(_load, folder=folder), _version(train, test),
     )  # fmt: skip
 

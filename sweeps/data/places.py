@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "data_folder", "may_download"]
+__all__ = ["base_name", "cache_folder", "data_folder", "may_download"]
 
 _HOME = "~/.cache/vision-scaling-laws"
 
@@ -11,6 +11,15 @@ _HOME = "~/.cache/vision-scaling-laws"
 def data_folder(folder: str | None = None) -> Path:
     """The spec's `folder`, else `SWEEPS_DATA_DIR`, else a folder of the user's cache."""
     return Path(folder or os.environ.get("SWEEPS_DATA_DIR") or f"{_HOME}/data").expanduser()
+
+
+def base_name(path: str) -> str:
+    """What data in a folder or an npz file are called: the last part of the path.
+
+    >>> base_name("~/data/birds/"), base_name("blood.npz")
+    ('birds', 'blood')
+    """
+    return Path(os.path.abspath(Path(path).expanduser())).name.removesuffix(".npz")
 
 
 def cache_folder() -> Path:

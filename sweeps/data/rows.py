@@ -19,7 +19,7 @@ class Photos:
         return len(self.paths)
 
     def take(self, rows: np.ndarray) -> "Photos":
-        return Photos([self.paths[row] for row in rows])
+        return Photos([self.paths[row] for row in map(int, rows)])
 
 
 Arrays = tuple[np.ndarray | Photos, np.ndarray]

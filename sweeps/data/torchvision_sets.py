@@ -150,14 +150,15 @@ def _clevr_count(root: Path, split: str, download: bool) -> Arrays:
 
 def _pcam(root: Path, split: str, download: bool) -> Arrays:
     try:
-        import h5py
+        import h5py  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ImportError("data set 'pcam' lies in HDF5 files: pip install h5py") from error
     data = _open("PCAM", root, download, split=split)
     files = data._FILES[split]
-    with h5py.File(data._base_folder / files["images"][0]) as images, h5py.File(
-        data._base_folder / files["targets"][0]
-    ) as targets:
+    with (
+        h5py.File(data._base_folder / files["images"][0]) as images,
+        h5py.File(data._base_folder / files["targets"][0]) as targets,
+    ):
         return np.asarray(images["x"]), np.asarray(targets["y"]).reshape(-1).astype(np.int64)
 
 
