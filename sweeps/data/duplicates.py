@@ -94,7 +94,7 @@ def upstream_duplicates(name: str, folder: str | None, num_train: int, tasks: tu
         tasks: a tuple of downstream tasks.
     """
     upstream = find_dataset(name, folder)
-    others = [(name, upstream, folder), *((task_name(task), find_dataset(task), None) for task in tasks)]
+    others = [(upstream.name, upstream, folder), *((task_name(task), find_dataset(task), None) for task in tasks)]
     others = [other for other in others if not other[1].generated]
     if upstream.generated or not others:
         return Duplicates(np.empty(0, np.int64), {})

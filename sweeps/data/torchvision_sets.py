@@ -19,6 +19,8 @@ from .rows import Arrays, DataSet, Photos
 __all__ = ["TORCHVISION_SETS", "kitti_distance_class", "seeded_split"]
 
 _SPLIT_SEED = 0
+_NUM_TEST = {"eurosat": 5400, "sun397": 21_750, "kitti": 711}  # of sets without a split of their own
+_CALTECH_PER_CLASS = 30  # for training, as in Fei-Fei et al. 2004
 _LARGEST_NATIVE = 224
 
 
@@ -122,25 +124,26 @@ def _sorted_rows(paths: list[str], labels: np.ndarray, split: str, **rule: int |
 
 def _eurosat(root: Path, split: str, download: bool) -> Arrays:
     samples = _open("EuroSAT", root, download).samples
-    return _sorted_rows([path for path, _ in samples], _second(samples), split, num_test=5400)
+    return _sorted_rows([path for path, _ in samples], _second(samples), split, num_test=_NUM_TEST["eurosat"])
 
 
 def _sun397(root: Path, split: str, download: bool) -> Arrays:
     data = _open("SUN397", root, download)
-    return _sorted_rows([str(p) for p in data._image_files], np.asarray(data._labels), split, num_test=21_750)
+    paths = [str(path) for path in data._image_files]
+    return _sorted_rows(paths, np.asarray(data._labels), split, num_test=_NUM_TEST["sun397"])
 
 
 def _caltech101(root: Path, split: str, download: bool) -> Arrays:
     data = _open("Caltech101", root, download)
     folder = Path(data.root) / "101_ObjectCategories"
     paths = [str(folder / data.categories[y] / f"image_{i:04d}.jpg") for y, i in zip(data.y, data.index, strict=True)]
-    return _sorted_rows(paths, np.asarray(data.y), split, per_class=30)
+    return _sorted_rows(paths, np.asarray(data.y), split, per_class=_CALTECH_PER_CLASS)
 
 
 def _kitti(root: Path, split: str, download: bool) -> Arrays:
     data = _open("Kitti", root, download, train=True)
     labels = np.array([kitti_distance_class(data._parse_target(i)) for i in range(len(data))], np.int64)
-    return _sorted_rows(list(data.images), labels, split, num_test=711)
+    return _sorted_rows(list(data.images), labels, split, num_test=_NUM_TEST["kitti"])
 
 
 def _clevr_count(root: Path, split: str, download: bool) -> Arrays:
@@ -191,14 +194,17 @@ _TABLE = (
     _Row(
         "dtd", 47, _LARGEST_NATIVE, 3760, 1880,
         partial(_listed, cls="DTD", train=("train", "val"), test="test", files="_image_files", labels="_labels"),
-        "dtd",
+        "dtd/dtd",
     ),
     # Helber et al. 2019; no split of its own: a fifth, drawn with seed 0, is for test
-    _Row("eurosat", 10, 64, 21_600, 5400, _eurosat, "eurosat", version="split-0"),
+    _Row("eurosat", 10, 64, 21_600, 5400, _eurosat, "eurosat/2750", version="split-0"),
     # Veeling et al. 2018; without the 32,768 validation images
     _Row("pcam", 2, 96, 262_144, 32_768, _pcam, "pcam"),
     # Fei-Fei et al. 2004, without the background class; 30 a class, drawn with seed 0, are for training
-    _Row("caltech101", 101, _LARGEST_NATIVE, 3030, 5647, _caltech101, "caltech101", version="split-0"),
+    _Row(
+        "caltech101", 101, _LARGEST_NATIVE, 3030, 5647, _caltech101, "caltech101/101_ObjectCategories",
+        version="split-0",
+    ),
     # Xiao et al. 2010; as many as in TensorFlow Datasets, drawn with seed 0, are for test
     _Row("sun397", 397, _LARGEST_NATIVE, 87_004, 21_750, _sun397, "SUN397", version="split-0"),
     # Krause et al. 2013; its site is gone
@@ -237,7 +243,7 @@ _TABLE = (
 def _place(folder: str | None, *, row: _Row) -> Path:
     """The folder that holds the marker: the one asked for, one in it of the set's name, or that of which it is part."""
     root = data_folder(folder)
-    for place in (root / row.name, root, *([root.parent] if root.name == row.marker else [])):
+    for place in (root / row.name, root, *([root.parent] if root.name == row.marker.split("/")[0] else [])):
         if (place / row.marker).exists():
             return place
     if row.automatic and may_download():
