@@ -3,6 +3,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.datasets import load_sample_images
 
 from sweeps.data.decode import IMAGE_ERRORS, fit_arrays, fit_photo, read_photo
 
@@ -45,6 +46,20 @@ def test_the_short_side_is_resized_and_the_centre_cut_out(size, short):
     near = 2 + 255 * share / size  # grey levels: rounding, and a pixel's width at the border
     assert pixels[0, 0, 0] == pytest.approx(255 * (1 - share) / 2, abs=near)
     assert pixels[0, -1, 0] == pytest.approx(255 * (1 + share) / 2, abs=near)
+
+
+def test_a_large_jpeg_is_decoded_at_a_part_of_its_size_and_looks_the_same(tmp_path):
+    (large,) = load_sample_images().images[:1]
+    Image.fromarray(large).save(tmp_path / "x.jpg", quality=95)
+    with Image.open(tmp_path / "x.jpg") as image:
+        whole = fit_photo(image, 32)
+    drafted = read_photo(str(tmp_path / "x.jpg"), 32)
+    difference = np.abs(whole.astype(int) - drafted)
+    # Grey levels: two filters for the same shrinking differ most at edges.
+    assert 0 < difference.mean() < 1.5
+    # A size too near to that of the file is not drafted.
+    with Image.open(tmp_path / "x.jpg") as image:
+        assert np.array_equal(fit_photo(image, 224), read_photo(str(tmp_path / "x.jpg"), 224))
 
 
 def test_squeezing_keeps_the_borders():
