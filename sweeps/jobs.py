@@ -17,6 +17,7 @@ import torch
 from scaling.records import write_records
 
 from .config import RunConfig
+from .data.datasets import task_name
 from .grid import Trunk
 from .models.cost import FLOPS_RULE, TRAINING_FLOPS, ModelCost, count_cost
 from .paths import RunPaths, SweepPaths, write_json, write_text
@@ -125,7 +126,7 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
     return {
         "run_id": config.run_id,
         "source": f"sweep:{name}",
-        "upstream_dataset": config.upstream.dataset,
+        "upstream_dataset": task_name(config.upstream.dataset, config.upstream.folder),
         "eval_split": "test",
         "num_classes": config.num_classes,
         "image_size": config.image_size,
