@@ -152,6 +152,8 @@ def _decode(
             + (f" in {folder}" if folder else "")
         )
     shape = (len(labels), image_size, image_size, 3)
+    for left_over in cached.pixels.parent.glob(f"{cached.pixels.name}.*.tmp"):
+        left_over.unlink()  # of a process that was killed, since the lock is ours
     _check_room(cached, int(np.prod(shape)))
     digest = hashlib.sha256()
     with _naming_full_disk(cached):

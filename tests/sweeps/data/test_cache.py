@@ -187,6 +187,15 @@ def test_a_dead_holder_of_the_lock_does_not_block(dataset, folder):
     assert np.array_equal(open_split(dataset, "train", 6)[0], PIXELS)
 
 
+def test_what_a_killed_process_left_is_cleared_away(dataset, folder):
+    open_split(dataset, "train", 6)
+    files(folder, ".json")[0].unlink()
+    left = files(folder, "px.npy")[0].with_name("train-6px.npy.123.tmp")
+    left.write_bytes(b"half")
+    open_split(dataset, "train", 6)
+    assert not left.exists()
+
+
 def test_of_several_processes_one_decodes(tmp_path):
     fork = multiprocessing.get_context("fork")
     processes = [fork.Process(target=_open_and_count, args=(tmp_path / "count",)) for _ in range(4)]
