@@ -113,8 +113,8 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -
         warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
         frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
         shots_by_task = _tasks(everything)
-        num_classes = read_evals(folder).groupby("task")["num_classes"].first() if shots_by_task else {}
-        tasks = [_fit_task(finished, task, shots, int(num_classes[task])) for task, shots in shots_by_task]
+        num_classes = _num_classes([task for task, _ in shots_by_task], folder)
+        tasks = [_fit_task(finished, task, shots, num_classes[task]) for task, shots in shots_by_task]
     num_other = len(everything) - len(runs)
     return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
 
@@ -135,6 +135,14 @@ def _tasks(runs: pd.DataFrame) -> list[tuple[str, int]]:
         if match := re.fullmatch(r"(.+)_(\d+)shot_error", column):
             shots[match[1]] = max(int(match[2]), shots.get(match[1], 0))
     return list(shots.items())
+
+
+def _num_classes(tasks: list[str], folder: Path) -> dict[str, int]:
+    """Of each task; of one that lies in a folder, as its evaluations say."""
+    known = {task: DATASETS[task].num_classes for task in tasks if task in DATASETS}
+    if len(known) == len(tasks):
+        return known
+    return {str(task): int(n) for task, n in read_evals(folder).groupby("task")["num_classes"].first().items()} | known
 
 
 def _fit_task(finished: pd.DataFrame, name: str, num_shots: int, num_classes: int) -> Task:
