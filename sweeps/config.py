@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from .data.datasets import find_dataset
+from .data.datasets import check_dataset_name, task_name
+from .data.suites import SUITES
 from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
 from .models import ModelConfig
 from .recipes import find_recipe
@@ -20,7 +21,8 @@ __all__ = [
 
 NUMERICS_VERSION = 2  # raised when a change of the code changes the golden losses
 
-DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
+DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
+TaskName = Annotated[str, AfterValidator(lambda name: name if name in SUITES else check_dataset_name(name))]
 
 
 def _kind(value: Any) -> Any:
@@ -40,6 +42,7 @@ class UpstreamConfig(Section):
         stream: read from disk step by step instead of holding the decoded set.
         workers: processes that read a streamed set.
         remove_duplicates: drop training images that nearly repeat a test image, upstream's or a downstream task's.
+        num_duplicates: how many of the `num_train` are dropped.
     """
 
     dataset: DatasetName
@@ -52,6 +55,7 @@ class UpstreamConfig(Section):
     stream: bool = False
     workers: Count = 1
     remove_duplicates: bool = False
+    num_duplicates: int = 0
 
 
 class RecipeConfig(Section):
@@ -165,9 +169,15 @@ class EvaluateConfig(Section):
 
 
 class DownstreamConfig(Section):
-    """Few-shot linear evaluation of frozen features."""
+    """Few-shot linear evaluation of frozen features.
 
-    tasks: Annotated[tuple[DatasetName, ...], AfterValidator(no_repeats)] = ()
+    Attributes:
+        tasks: data sets; of a spec also suites, which a run's config no longer holds.
+        folder_versions: identities of those tasks that lie in folders, whose paths are of the machine.
+    """
+
+    tasks: Annotated[tuple[TaskName, ...], AfterValidator(no_repeats)] = ()
+    folder_versions: tuple[str, ...] = ()
     shots: Annotated[tuple[Count, ...], AfterValidator(no_repeats)] = Field(default=(1, 5, 10), min_length=1)
     draws: Count = 3
     max_eval: Count | None = 1000
@@ -223,6 +233,8 @@ class RunConfig(Section):
             "upstream": {"folder", "workers"}, "model": {"checkpoint"}, "recipe": {"teacher"}, "keep_model": True,
         }  # fmt: skip
         values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
+        if tasks := values.get("downstream", {}).get("tasks"):
+            values["downstream"]["tasks"] = [task_name(task) for task in tasks]
         values["model"]["family"] = self.model.family  # a default, which tells the families apart
         return values | {"numerics_version": self.numerics_version}
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .config import DownstreamConfig, RunConfig
-from .data.datasets import find_dataset
+from .data.datasets import find_dataset, task_name
 from .data.images import Images, load_images, normalise
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
@@ -134,7 +134,7 @@ def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: 
         )  # fmt: skip
         for result in results:
             yield {
-                "task": task, "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
+                "task": task_name(task), "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
                 "num_classes": num_classes, **vars(result),
             }  # fmt: skip
 

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
-from .data.datasets import find_dataset
+from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
+from .data.datasets import find_dataset, task_name
+from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .recipes import find_recipe
 from .saved_model import check_teacher
@@ -75,7 +76,7 @@ def make_plan(spec: SweepSpec) -> Plan:
     for cell in spec.cells:
         try:
             config = resolve(cell)
-        except ValueError as error:
+        except (ValueError, FileNotFoundError) as error:
             faults[str(error)] += 1
             continue
         configs.append(config)
@@ -125,7 +126,8 @@ def resolve(cell: CellSpec) -> RunConfig:
     Raises:
         ValueError: the field and the fact.
     """
-    upstream = _upstream(cell.upstream)
+    downstream = _downstream(cell.downstream)
+    upstream = _upstream(cell.upstream, downstream.tasks)
     train_examples = _train_examples(cell.train_examples, upstream)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = _num_steps(cell, sizes)
@@ -141,7 +143,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
-        downstream=cell.downstream,
+        downstream=downstream,
         precision=cell.precision,
         threads=cell.threads,
         compile=cell.compile,
@@ -189,8 +191,18 @@ def _written(duration: Duration) -> str:
     return f"{duration.value:g}{'%' if duration.unit == '%' else f' {duration.unit}'}"
 
 
-def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
-    dataset = find_dataset(spec.dataset)
+def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
+    """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
+    tasks = expand_tasks(spec.tasks).tasks
+    names = [task_name(task) for task in tasks]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"downstream.tasks: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
+    versions = tuple(find_dataset(task).version for task in tasks if ":" in task)
+    return spec.model_copy(update={"tasks": tasks, "folder_versions": versions})
+
+
+def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
+    dataset = find_dataset(spec.dataset, spec.folder)
     if spec.num_images and not dataset.generated:
         raise ValueError(
             f"upstream.num_images: {spec.dataset!r} has {dataset.num_train} images and cannot be made longer"
@@ -202,14 +214,27 @@ def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
         version=dataset.version,
         num_train=num_train,
         num_val=num_val,
+        num_duplicates=_num_duplicates(spec, num_train, tasks) if spec.remove_duplicates else 0,
         num_classes=dataset.num_classes,
         image_size=spec.image_size or dataset.image_size,
     )
 
 
+def _num_duplicates(spec: UpstreamSpec, num_train: int, tasks: tuple[str, ...]) -> int:
+    """Known before training, so that a run trains on as many images as its config says."""
+    from .data.duplicates import upstream_duplicates  # takes scipy, and torch where images are resized
+
+    return len(upstream_duplicates(spec.dataset, spec.folder, num_train, tasks).rows)
+
+
 def _train_examples(amount: Duration, upstream: UpstreamConfig) -> int:
     """A number up to the whole training set; the held-out part is taken off a subset that would reach into it."""
-    available = upstream.num_train - upstream.num_val
+    available = upstream.num_train - upstream.num_duplicates - upstream.num_val
+    if available < 1:
+        raise ValueError(
+            f"upstream: of {upstream.num_train} training images {upstream.num_duplicates} repeat test images"
+            f" and {upstream.num_val} are held out (val_fraction), which leaves none"
+        )
     wanted = round(amount.value / 100 * available) if amount.unit == "%" else round(amount.value)
     if not 1 <= wanted <= upstream.num_train:
         raise ValueError(

@@ -18,6 +18,7 @@ from scaling.records import write_records
 
 from .augment import describe_augment
 from .config import RunConfig
+from .data.datasets import task_name
 from .grid import Trunk
 from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
@@ -151,7 +152,7 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
     return {
         "run_id": config.run_id,
         "source": f"sweep:{name}",
-        "upstream_dataset": config.upstream.dataset,
+        "upstream_dataset": task_name(config.upstream.dataset, config.upstream.folder),
         "eval_split": "test",
         "num_classes": config.num_classes,
         "image_size": config.image_size,
