@@ -29,7 +29,7 @@ class Evaluator:
     """Asks a state's models, the last weights and their average, on the images of one run."""
 
     config: RunConfig
-    train: Images
+    seen: Images
     val: Images
     test: Images
     device: torch.device
@@ -65,8 +65,7 @@ class Evaluator:
         with autocast(self.config, self.device):
             test = evaluate_upstream(model, self.test)
             val = evaluate_upstream(model, self.val) if len(self.val.labels) else {}
-            asked = self.config.evaluate.max_train
-            train = evaluate_upstream(model, Images(*(part[:asked] for part in self.train))) if asked else {}
+            train = evaluate_upstream(model, self.seen) if len(self.seen.labels) else {}
         return {
             **{f"upstream_{name}": value for name, value in test.items()},
             "upstream_val_error": val.get("error"),
@@ -111,7 +110,7 @@ def _train_loss(state: TrainingState) -> float | None:
 @torch.inference_mode()
 def evaluate_upstream(model: nn.Module, images: Images) -> dict[str, float]:
     """Top-1 error, top-5 error (fractions) and cross-entropy (nats) on labelled images."""
-    logits = _run(model, images.pixels, lambda model, x: model(x)).float()
+    logits = _run(model, images, lambda model, x: model(x)).float()
     labels = images.labels.to(logits.device)
     top = logits.topk(min(5, logits.shape[1]), dim=1).indices == labels[:, None]
     return {
@@ -150,12 +149,10 @@ def _task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[
 
 
 def _features(model: nn.Module, images: Images) -> torch.Tensor:
-    return _run(
-        model, images.pixels, lambda model, x: model.forward_head(model.forward_features(x), pre_logits=True)
-    ).cpu()
+    return _run(model, images, lambda model, x: model.forward_head(model.forward_features(x), pre_logits=True)).cpu()
 
 
-def _run(model: nn.Module, pixels: torch.Tensor, forward: Any) -> torch.Tensor:
+def _run(model: nn.Module, images: Images, forward: Any) -> torch.Tensor:
     model.eval()
     device = next(model.parameters()).device
-    return torch.cat([forward(model, normalise(batch.to(device))) for batch in pixels.split(_BATCH)])
+    return torch.cat([forward(model, normalise(b.pixels.to(device))) for b in images.batches(_BATCH)])

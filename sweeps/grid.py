@@ -207,10 +207,16 @@ def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
         raise ValueError(
             f"upstream.num_images: {spec.dataset!r} has {dataset.num_train} images and cannot be made longer"
         )
+    stream = spec.stream or spec.dataset == "shards"
+    if stream and spec.dataset not in ("image-folder", "shards"):
+        raise ValueError(f"upstream.stream: takes an image-folder or shards, got {spec.dataset!r}")
+    if stream and spec.remove_duplicates:
+        raise ValueError("upstream.remove_duplicates: not of a streamed set, got stream: true")
     num_train = spec.num_images or dataset.num_train
     num_val = round(num_train * spec.val_fraction)
     return UpstreamConfig(
-        **spec.model_dump(exclude={"num_images", "val_fraction", "image_size"}),
+        **spec.model_dump(exclude={"num_images", "val_fraction", "image_size", "stream"}),
+        stream=stream,
         version=dataset.version,
         num_train=num_train,
         num_val=num_val,

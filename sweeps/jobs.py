@@ -19,11 +19,13 @@ from scaling.records import write_records
 from .augment import describe_augment
 from .config import RunConfig
 from .data.datasets import task_name
+from .data.duplicates import duplicate_rows, upstream_duplicates
+from .data.training import load_training_data
 from .grid import Trunk
 from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
 from .saved_model import read_config, save_model
-from .train import FinishedRun, load_training_data, train_trunk
+from .train import FinishedRun, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
 
@@ -134,10 +136,19 @@ def _write_finished(
     paths.traceback.unlink(missing_ok=True)
     if evals:
         write_records(pd.DataFrame(evals), paths.evals, "evals")
+    if config.upstream.remove_duplicates:
+        _write_duplicates(config, paths, {name: rows[-1][name] for name in ("run_id", "step", "weights")})
     if config.keep_model:
         save_model(paths.model, finished.model, config)
     write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
     return rows[-1]["status"]
+
+
+def _write_duplicates(config: RunConfig, paths: RunPaths, key: dict[str, Any]) -> None:
+    upstream = config.upstream
+    found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.downstream.tasks)
+    write_json(paths.duplicates, found.report)
+    write_records(pd.DataFrame([key | row for row in duplicate_rows(found)]), paths.measurements, "measurements")
 
 
 def _teacher_cost(config: RunConfig) -> ModelCost | None:

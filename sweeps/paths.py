@@ -34,6 +34,15 @@ class RunPaths:
         return self.folder / "evals.parquet"
 
     @property
+    def measurements(self) -> Path:
+        return self.folder / "measurements.parquet"
+
+    @property
+    def duplicates(self) -> Path:
+        """How many training images repeated test images and were left out."""
+        return self.folder / "duplicates.json"
+
+    @property
     def model(self) -> Path:
         """The last weights, of runs that keep them."""
         return self.folder / "model.safetensors"

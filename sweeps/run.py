@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from .config import RunConfig
 from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
+from .spec import SpecError
 
 __all__ = ["SweepBusyError", "SweepStatus", "pending_trunks", "run_sweep", "sweep_status"]
 
@@ -45,14 +46,28 @@ def run_sweep(plan: Plan, spec_text: str, folder: Path, devices: list[str] | Non
 
     Raises:
         SweepBusyError: another process runs this folder.
+        SpecError: data that are missing or damaged.
     """
     paths = SweepPaths(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(paths):
         write_text(paths.spec, spec_text)
         if trunks := pending_trunks(plan, paths):
+            _prepare([config for trunk in trunks for config in trunk.configs])
             _train(plan, trunks, paths, devices)
     return sweep_status(plan, paths)
+
+
+def _prepare(configs: list[RunConfig]) -> None:
+    """Tell what is missing or damaged before the first step, not in every run."""
+    from .data.prepare import missing_data, prepare_data  # decoding takes torch
+
+    try:
+        if missing := missing_data(configs):
+            raise SpecError("\n".join(missing))
+        prepare_data(configs)
+    except ValueError as error:
+        raise SpecError(str(error)) from error
 
 
 def pending_trunks(plan: Plan, paths: SweepPaths) -> list[Trunk]:

@@ -25,16 +25,20 @@ class TrainingStep:
 
     Attributes:
         teacher: the model whose predicted classes are learned beside the labels, in evaluation mode.
+        cropped: the images come cut and mirrored at random from where they are read.
     """
 
     config: RunConfig
     device: torch.device
     teacher: nn.Module | None = None
+    cropped: bool = False
 
     def __call__(self, state: TrainingState, images: Images) -> torch.Tensor:
         config, recipe, step = self.config, self.config.recipe, state.step
         set_learning_rate(state.optimizer, recipe.lr * learning_rate_factor(config.schedule, step, config.steps))
-        inputs, targets = augment_batch(*images, recipe, seed=config.seed, step=step, num_classes=config.num_classes)
+        inputs, targets = augment_batch(
+            *images, recipe, seed=config.seed, step=step, num_classes=config.num_classes, cropped=self.cropped
+        )
         gradient = self._gradient(state, inputs, targets)
         loss = gradient()
         if recipe.sam_rho is not None:

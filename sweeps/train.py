@@ -17,10 +17,8 @@ from torch import nn
 
 from .acceleration import accelerate
 from .config import RunConfig
-from .data.batches import ResidentSource, Source
-from .data.images import Images, load_images
-from .data.kept import kept_rows
-from .data.subsets import split_train_val
+from .data.batches import Source
+from .data.training import TrainingData, training_source
 from .evaluate import Evaluator, mark_finished
 from .losses import init_head_bias
 from .optimizers import build_optimizer
@@ -31,19 +29,10 @@ from .state import TrainingState, load_checkpoint, save_checkpoint
 from .step import TrainingStep
 from .verdicts import has_stalled
 
-__all__ = ["FinishedRun", "TrainingData", "load_training_data", "train_trunk"]
+__all__ = ["FinishedRun", "Trainer", "new_state", "train_trunk"]
 
 _LOG_EVERY_STEPS = 20
 _CHECKPOINT_EVERY_SECONDS = 30.0
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """The subset trained on, the held-out part, and the test images, on the device."""
-
-    train: Images
-    val: Images
-    test: Images
 
 
 @dataclass(frozen=True)
@@ -61,17 +50,6 @@ class FinishedRun:
     evaluations: list[dict[str, Any]]
     log: list[dict[str, float]]
     model: nn.Module
-
-
-def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
-    """The images of a run: the same for all branches of a trunk."""
-    upstream = config.upstream
-    train = load_images(upstream.dataset, "train", upstream.image_size, upstream.num_train, upstream.folder)
-    test = load_images(upstream.dataset, "test", upstream.image_size, config.evaluate.max_upstream, upstream.folder)
-    kept = kept_rows(upstream, config.downstream.tasks)
-    labels = train.labels.numpy()[kept]
-    subset, held_out = split_train_val(labels, upstream.num_val, config.train_examples, config.seed)
-    return TrainingData(train.take(kept[subset]).to(device), train.take(kept[held_out]).to(device), test.to(device))
 
 
 def train_trunk(
@@ -97,7 +75,7 @@ def train_trunk(
     if snapshot and snapshot["step"] <= configs[0].branch_step:
         state.restore(snapshot)
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
-    with closing(_source(longest, data)) as source:
+    with closing(training_source(longest, data, device)) as source:
         trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device))
         for config in configs:
             # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
@@ -125,7 +103,7 @@ class Trainer:
         """Train until `stop`, or until the run diverges or stalls."""
         saved = time.monotonic()
         every = config.evaluate.every_steps
-        step = TrainingStep(config, self.device, self.teacher)
+        step = TrainingStep(config, self.device, self.teacher, cropped=self.source.crops)
         while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
             state.losses.append(step(state, self.source.batch(state.step)))
@@ -150,7 +128,7 @@ class Trainer:
         state.evaluations = mark_finished(state, config)
 
     def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
-        Evaluator(config, self.data.train, self.data.val, self.data.test, self.device).evaluate(state)
+        Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device).evaluate(state)
         patience = config.evaluate.stop_after
         state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
 
@@ -181,11 +159,6 @@ def _average(model: nn.Module, decay: float | None) -> nn.Module | None:
     from timm.utils.model_ema import ModelEmaV3
 
     return None if decay is None else ModelEmaV3(model, decay=decay)
-
-
-def _source(config: RunConfig, data: TrainingData) -> Source:
-    recipe = config.recipe
-    return ResidentSource(data.train, seed=config.seed, batch_size=recipe.batch_size, repeats=recipe.repeats)
 
 
 def _teacher(config: RunConfig, device: torch.device) -> nn.Module | None:

@@ -23,7 +23,14 @@ _CROPS = {"crop_flip": crop_flip, "inception_flip": inception_flip}
 
 
 def augment_batch(
-    pixels: torch.Tensor, labels: torch.Tensor, recipe: "RecipeConfig", *, seed: int, step: int, num_classes: int
+    pixels: torch.Tensor,
+    labels: torch.Tensor,
+    recipe: "RecipeConfig",
+    *,
+    seed: int,
+    step: int,
+    num_classes: int,
+    cropped: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The batch as the model and the loss take it.
 
@@ -32,13 +39,14 @@ def augment_batch(
     Args:
         pixels: uint8, shape (b, height, width, 3), on any device.
         labels: int64, shape (b,).
+        cropped: the images are cut and mirrored at random already.
 
     Returns:
         Inputs float32 (b, 3, height, width) in [-1, 1] (noise of `erase` may leave it), channels last in memory;
         targets int64 (b,), or where images are mixed the shares of the classes, float32 (b, num_classes). Label
         smoothing is the loss's.
     """
-    if recipe.augment != "none":
+    if recipe.augment != "none" and not cropped:
         pixels = _CROPS[recipe.augment](pixels, seed, step)
     if recipe.rand_augment_ops:
         strength = recipe.rand_augment_ops, recipe.rand_augment_magnitude, recipe.rand_augment_policy

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from .images import Images
+from .images import Images, MappedImages
 
 __all__ = ["ORDER_STREAM", "ResidentSource", "Source", "batch_indices"]
 
@@ -56,7 +56,7 @@ class Source(Protocol):
 
 
 class ResidentSource:
-    """Images that lie on the device as a whole.
+    """Images that lie on the device as a whole, or mapped into the host's memory.
 
     Args:
         images: the training subset.
@@ -65,16 +65,15 @@ class ResidentSource:
 
     crops = False
 
-    def __init__(self, images: Images, *, seed: int, batch_size: int, repeats: int = 1):
+    def __init__(self, images: Images | MappedImages, *, seed: int, batch_size: int, repeats: int = 1):
         self._images = images
+        self._device, self._num_images = images.labels.device, len(images.labels)
         self._order = (seed, batch_size, repeats)
 
     def batch(self, step: int) -> Images:
         seed, batch_size, repeats = self._order
-        index = torch.from_numpy(batch_indices(seed, step, batch_size, len(self._images.labels), repeats))
-        index = index.to(self._images.labels.device)
-        # On a CPU several times as fast as an index in brackets.
-        return Images(self._images.pixels.index_select(0, index), self._images.labels[index])
+        index = torch.from_numpy(batch_indices(seed, step, batch_size, self._num_images, repeats))
+        return self._images.gather(index.to(self._device))
 
     def close(self) -> None:
         pass

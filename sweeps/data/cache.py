@@ -21,9 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..paths import write_json, written_whole
+from ..paths import cache_folder, write_json, written_whole
 from .decode import IMAGE_ERRORS, fit_arrays, read_photo
-from .places import cache_folder
 from .rows import DataSet, Photos, check_split
 
 __all__ = ["CacheWarning", "CachedSplit", "open_split", "verify_cache"]
@@ -92,7 +91,7 @@ def verify_cache(folder: Path | None = None) -> list[Path]:
     Reads every byte: a minute for some 50 GB.
     """
     damaged = []
-    for facts in sorted((folder or cache_folder()).glob("*/*px*.json")):
+    for facts in sorted((folder or cache_folder() / "decoded").glob("*/*px*.json")):
         cached = CachedSplit(facts.with_suffix(""))
         opened = _open(cached)
         if opened is None or hashlib.sha256(opened[0].data).hexdigest() != json.loads(facts.read_text())["sha256"]:
@@ -106,7 +105,9 @@ def _cached(dataset: DataSet, split: str, image_size: int, num_images: int | Non
     place = dataset.place(folder)
     where = f"-{hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]}" if place else ""
     count = f"-{num_images}" if dataset.generated and num_images is not None else ""
-    return CachedSplit(cache_folder() / f"{dataset.name}-{dataset.version}{where}" / f"{split}-{image_size}px{count}")
+    return CachedSplit(
+        cache_folder() / "decoded" / f"{dataset.name}-{dataset.version}{where}" / f"{split}-{image_size}px{count}"
+    )
 
 
 def _open(cached: CachedSplit) -> tuple[np.ndarray, np.ndarray] | None:

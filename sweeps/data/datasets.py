@@ -1,7 +1,8 @@
 """Every data set by name: rows of a table, and folders and files that are described by looking there.
 
-To add one, add a loader and a row. A folder is named as upstream by `dataset: image-folder` (or `arrays`) and
-`folder: PATH`, as a downstream task by `image-folder:PATH`; there the task's name is the last part of the path.
+To add one, add a loader and a row. A folder is named as upstream by `dataset: image-folder` (or `arrays`, or `shards`:
+tars or parquet) and `folder: PATH`, as a downstream task by `image-folder:PATH`; there the task's name is the last
+part of the path.
 """
 
 from . import digits, fashion_mnist, procedural
@@ -9,6 +10,7 @@ from .array_files import describe_arrays
 from .image_folder import describe_image_folder
 from .places import base_name
 from .rows import Arrays, DataSet
+from .stream.describe import describe_shards
 from .torchvision_sets import TORCHVISION_SETS
 
 __all__ = [
@@ -16,7 +18,7 @@ __all__ = [
     "task_name", "why_missing",
 ]  # fmt: skip
 
-FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays}
+FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays, "shards": describe_shards}
 
 
 def find_dataset(name: str, folder: str | None = None) -> DataSet:

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..paths import write_json
+from ..paths import cache_folder, write_json
 from .cache import open_split
 from .datasets import DataSet, find_dataset, task_name
 from .phash import HASH_SIZE, hash_images, near_pairs
-from .places import cache_folder
 
 __all__ = ["MAX_BITS", "MIN_CORRELATION", "Duplicates", "duplicate_rows", "find_duplicates", "upstream_duplicates"]
 

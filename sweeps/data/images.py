@@ -1,5 +1,7 @@
 """Labelled images as tensors: RGB uint8 at the size asked for, mapped from the cache of decoded images."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,7 +11,9 @@ import torch
 from .cache import open_split
 from .datasets import find_dataset
 
-__all__ = ["Images", "load_images", "normalise"]
+__all__ = ["Images", "MappedImages", "load_images", "normalise"]
+
+_COPIED_BYTES = 2 * 2**30  # a subset up to this size is copied out of the mapped file: its batches are then faster
 
 
 class Images(NamedTuple):
@@ -23,10 +27,61 @@ class Images(NamedTuple):
         rows = torch.from_numpy(np.ascontiguousarray(index))
         if torch.equal(rows, torch.arange(len(rows))):
             return Images(self.pixels[: len(rows)], self.labels[: len(rows)])
-        return Images(self.pixels.index_select(0, rows), self.labels[rows])  # 5 times as fast as an index on a CPU
+        return self.gather(rows)
+
+    def gather(self, rows: torch.Tensor) -> "Images":
+        """The images of an index int64 (b,) on their device, copied."""
+        return Images(self.pixels.index_select(0, rows), self.labels[rows])  # 5 times as fast as [rows] on a CPU
 
     def to(self, device: torch.device) -> "Images":
         return Images(self.pixels.to(device), self.labels.to(device))
+
+    def read(self) -> "Images":
+        return self
+
+    def batches(self, batch_size: int) -> Iterator["Images"]:
+        """All images in their order."""
+        return map(Images, self.pixels.split(batch_size), self.labels.split(batch_size))
+
+    @property
+    def num_bytes(self) -> int:
+        return self.pixels.nbytes
+
+
+@dataclass(frozen=True)
+class MappedImages:
+    """Some rows of a set that lies in a mapped file and is too large to copy: read where they are asked for."""
+
+    images: Images
+    rows: torch.Tensor
+
+    @property
+    def labels(self) -> torch.Tensor:
+        return self.images.labels[self.rows]
+
+    def take(self, index: np.ndarray) -> "MappedImages":
+        return MappedImages(self.images, self.rows[torch.from_numpy(np.ascontiguousarray(index))])
+
+    def gather(self, rows: torch.Tensor) -> Images:
+        return self.images.gather(self.rows[rows])
+
+    def read(self) -> Images:
+        """All of them, copied."""
+        return self.images.gather(self.rows)
+
+    def to(self, device: torch.device) -> "Images | MappedImages":
+        """They stay where they are on the CPU, and are copied to another device."""
+        return self if device.type == "cpu" else self.read().to(device)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.images.num_bytes // max(1, len(self.images.labels)) * len(self.rows)
+
+
+def subset(images: Images, rows: np.ndarray) -> Images | MappedImages:
+    """The rows of a set, copied where they are small."""
+    mapped = MappedImages(images, torch.from_numpy(np.ascontiguousarray(rows)))
+    return images.take(rows) if mapped.num_bytes <= _COPIED_BYTES else mapped
 
 
 @lru_cache(maxsize=32)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-__all__ = ["base_name", "cache_folder", "data_folder", "may_download"]
+__all__ = ["base_name", "data_folder", "may_download"]
 
 _HOME = "~/.cache/vision-scaling-laws"
 
@@ -20,11 +20,6 @@ def base_name(path: str) -> str:
     ('birds', 'blood')
     """
     return Path(os.path.abspath(Path(path).expanduser())).name.removesuffix(".npz")
-
-
-def cache_folder() -> Path:
-    """Of the decoded images: `SWEEPS_CACHE_DIR`, else a folder of the user's cache."""
-    return Path(os.environ.get("SWEEPS_CACHE_DIR") or f"{_HOME}/decoded").expanduser()
 
 
 def may_download() -> bool:

@@ -1,9 +1,10 @@
 """Before the first run of a sweep: whether its data are there, and everything decoded."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ..config import RunConfig
+from ..paths import cache_folder, write_text
 from .cache import open_split
 from .datasets import find_dataset, task_name, why_missing
 
@@ -30,7 +31,7 @@ def missing_data(configs: Iterable[RunConfig]) -> list[str]:
     return [reason if reason.startswith(field) else f"{field}: {reason}" for field, reason in reasons if reason]
 
 
-def prepare_data(configs: Iterable[RunConfig]) -> None:
+def prepare_data(configs: Collection[RunConfig]) -> None:
     """Decode what the runs need and the cache lacks, so that a fault of the data ends a sweep before it starts.
 
     Raises:
@@ -38,6 +39,8 @@ def prepare_data(configs: Iterable[RunConfig]) -> None:
         FileNotFoundError: data that are not there.
         OSError: the disk is full.
     """
+    for folder, workers in dict.fromkeys((c.upstream.folder, c.upstream.workers) for c in configs if c.upstream.stream):
+        _verify_stream(folder or "", workers)
     for split in dict.fromkeys(_needed(configs)):
         try:
             dataset = find_dataset(split.dataset, split.folder)
@@ -47,13 +50,25 @@ def prepare_data(configs: Iterable[RunConfig]) -> None:
             raise ValueError(f"{split.field}: {name} ({split.split}): {error}") from error
 
 
+def _verify_stream(folder: str, workers: int) -> None:
+    """Once for each state of the data: headers of all images, and a sample in full."""
+    from .stream.images import stream_images
+    from .stream.verify import verify_images
+
+    images = stream_images(folder, "train", image_size=1, workers=workers)
+    verified = cache_folder() / "verified" / images.index.version
+    if not verified.exists():
+        verify_images(images)
+        write_text(verified, "")
+
+
 def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:
-    """A streamed training part is not decoded ahead."""
+    """A streamed set is not decoded ahead."""
     for config in configs:
         up, size = config.upstream, config.image_size
         if not up.stream:
             yield _Split("upstream", up.dataset, up.folder, "train", size, up.num_train)
-        yield _Split("upstream", up.dataset, up.folder, "test", size, config.evaluate.max_upstream)
+            yield _Split("upstream", up.dataset, up.folder, "test", size, config.evaluate.max_upstream)
         for task in config.downstream.tasks:
             for split in ("train", "test"):
                 yield _Split("downstream.tasks", task, None, split, size, None)

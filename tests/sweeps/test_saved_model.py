@@ -4,6 +4,8 @@ import torch
 from safetensors.numpy import save_file
 
 from scaling import read_records
+from sweeps.data.training import load_training_data
+from sweeps.evaluate import evaluate_upstream
 from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
 from sweeps.run import pending_trunks
@@ -26,9 +28,6 @@ def kept(tmp_path_factory):
 def test_a_kept_model_is_the_one_that_was_evaluated(kept):
     plan, folder, path = kept
     assert read_config(path) == plan.configs[0]
-    from sweeps.evaluate import evaluate_upstream
-    from sweeps.train import load_training_data
-
     test = load_training_data(plan.configs[0], CPU).test
     assert evaluate_upstream(load_model(path, CPU), test)["error"] == read_records(folder)["upstream_error"].item()
 

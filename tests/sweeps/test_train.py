@@ -10,6 +10,7 @@ import torch
 
 import sweeps.train as train
 from sweeps.config import NUMERICS_VERSION
+from sweeps.data.training import load_training_data, training_source
 from sweeps.grid import Trunk
 from sweeps.paths import TrunkPaths
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def run(configs, folder, on_step=lambda n: None):
-    data = train.load_training_data(configs[0], CPU)
+    data = load_training_data(configs[0], CPU)
     return [copy.deepcopy(f) for f in train.train_trunk(configs, data, TrunkPaths(folder), CPU, on_step)]
 
 
@@ -63,7 +64,7 @@ def test_a_run_killed_at_any_step_goes_on_bitwise(tmp_path, monkeypatch, index, 
             raise KeyboardInterrupt
 
     finished = []
-    data = train.load_training_data(trunk.configs[0], CPU)
+    data = load_training_data(trunk.configs[0], CPU)
     cut = train.train_trunk(trunk.configs, data, TrunkPaths(tmp_path / "cut"), CPU, kill)
     with pytest.raises(KeyboardInterrupt):
         finished.extend(map(copy.deepcopy, cut))
@@ -140,7 +141,7 @@ def test_evaluations_on_the_way_are_kept(tmp_path):
 
 def test_the_held_out_part_is_neither_trained_nor_tested_on():
     config = trunks()[0].configs[0]
-    data = train.load_training_data(config, CPU)
+    data = load_training_data(config, CPU)
     assert (len(data.train.labels), len(data.val.labels), len(data.test.labels)) == (200, 100, 300)
     parts = [{bytes(image.numpy().tobytes()) for image in part.pixels} for part in (data.train, data.val)]
     assert not parts[0] & parts[1]
@@ -204,8 +205,8 @@ def test_averaged_weights_are_the_moving_average_of_every_step(tmp_path, monkeyp
     start = train.new_state(config, CPU)
     average = [p.detach().clone() for group in start.optimizer.param_groups for p in group["params"]]
     monkeypatch.setattr(torch.optim.AdamW, "step", step)
-    data = train.load_training_data(config, CPU)
-    with contextlib.closing(train._source(config, data)) as source:
+    data = load_training_data(config, CPU)
+    with contextlib.closing(training_source(config, data, CPU)) as source:
         trainer = train.Trainer(data, source, TrunkPaths(tmp_path), CPU, lambda n: None)
         trainer.advance(start, config, 20, save=False)
     for weights in seen:

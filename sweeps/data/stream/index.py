@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ...paths import written_whole
+from ...paths import cache_folder, written_whole
 from .folders import FolderReader, scan_folder
 from .layout import SPLITS, Rows, encode_labels
 from .parquets import ParquetReader, scan_parquets
 from .tars import TarReader, scan_tars
 
-__all__ = ["ImageIndex", "cache_folder", "find_index", "open_index"]
+__all__ = ["ImageIndex", "find_index", "open_index"]
 
 _FORMAT = 1  # of the cached file; raised when it changes
 _KINDS = {".parquet": "parquet", ".tar": "tar"}
@@ -86,11 +86,6 @@ class ImageIndex:
         if self.kind == "parquet":
             return ParquetReader(self.root, num_groups)
         return TarReader(self.root) if self.kind == "tar" else FolderReader(self.root)
-
-
-def cache_folder() -> Path:
-    """Where this toolkit keeps what it derives from data: $SWEEPS_CACHE_DIR, else ~/.cache/vision-scaling-laws."""
-    return Path(os.environ.get("SWEEPS_CACHE_DIR") or "~/.cache/vision-scaling-laws").expanduser()
 
 
 def find_index(root: str | Path) -> ImageIndex:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..batches import ResidentSource, Source
-from ..images import Images
+from ..images import Images, MappedImages
 from .images import StreamedImages
 from .source import StreamSource
 
@@ -107,7 +107,7 @@ def fits_on_device(num_bytes: int, device: torch.device) -> bool:
 
 
 def make_source(
-    images: Images | StreamedImages,
+    images: Images | MappedImages | StreamedImages,
     *,
     device: torch.device,
     seed: int,
@@ -124,7 +124,7 @@ def make_source(
     options: Any = {"seed": seed, "batch_size": batch_size, "repeats": repeats}
     if isinstance(images, StreamedImages):
         source: Source = StreamSource(images.to(torch.device("cpu")), **options, crops=crops)
-    elif images.pixels.device == device or fits_on_device(images.pixels.nbytes, device):
+    elif images.labels.device == device or fits_on_device(images.num_bytes, device):
         return ResidentSource(images.to(device), **options)
     else:
         source = ResidentSource(images, **options)

@@ -185,7 +185,7 @@ def test_of_generated_sets_nothing_is_looked_for():
 def test_a_run_trains_on_the_images_that_are_left(arrays):
     import torch
 
-    from sweeps.train import load_training_data
+    from sweeps.data.training import load_training_data
 
     (config,) = plan(arrays, upstream__remove_duplicates=True).configs
     data = load_training_data(config, torch.device("cpu"))
