@@ -12,7 +12,6 @@ import yaml
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from .config import DatasetName, DownstreamConfig, RecipeConfig, ScheduleKind
-from .data.datasets import find_dataset
 from .durations import Duration, parse_duration
 from .fields import Amount as Number
 from .fields import Count, Section, Seed
@@ -194,8 +193,8 @@ class CellSpec(Section):
     @field_validator("recipe", mode="before")
     @classmethod
     def _rates_by_rule(cls, recipe: Any, info: ValidationInfo) -> Any:
-        is_known = {"model", "upstream"} <= set(info.data)  # else the cell has a fault of its own, told alone
-        return with_rates(recipe, _width(info.data["model"], info.data["upstream"]) if is_known else 1)
+        is_known = "model" in info.data  # else the cell has a fault of its own, told alone
+        return with_rates(recipe, getattr(info.data["model"], "width", None) if is_known else 1)
 
     @property
     def length(self) -> Duration | None:
@@ -203,15 +202,6 @@ class CellSpec(Section):
         if self.epochs or self.examples:
             return Duration(self.epochs, "epochs") if self.epochs else Duration(self.examples or 0, "examples")
         return self.steps
-
-
-def _width(model: ModelConfig, upstream: UpstreamSpec) -> int | None:
-    """The model's width, of a family with stages the first one's; None where it has none."""
-    image_size = upstream.image_size or find_dataset(upstream.dataset).image_size
-    try:
-        return model.fitted(image_size).shape_columns(image_size).get("width")
-    except ValueError:  # a shape that cannot take such images, which `make_plan` tells
-        return 1
 
 
 # The grid -----------------------------------------------------------------------------------------------------

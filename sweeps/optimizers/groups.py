@@ -59,6 +59,4 @@ def _weight_decay(recipe: RecipeConfig, in_head: bool, peak_learning_rate: float
     decay = getattr(recipe, field)
     if recipe.weight_decay_rule != "decoupled":
         return decay
-    if decay >= 1:
-        raise ValueError(f"recipe.{field}: a decoupled decay must be below 1, the whole weight, got {decay:g}")
     return decay / peak_learning_rate

@@ -6,7 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from sweeps.cli import app
+from sweeps.grid import make_plan
 from sweeps.paths import SweepPaths
+from sweeps.run import run_sweep
+from sweeps.spec import read_spec
 
 runner = CliRunner()
 
@@ -132,15 +135,28 @@ def test_collecting_an_empty_folder_is_exit_2(tmp_path):
     assert (result.exit_code, "no records in" in result.output) == (2, True)
 
 
-def test_failed_runs_are_exit_1(write_spec, tmp_path):
+def test_data_that_are_not_there_are_exit_2_before_any_run(write_spec, tmp_path):
     path = write_spec(
         upstream={"dataset": "fashion-mnist", "folder": str(tmp_path)},
         model={"vit": [{"width": 16, "depth": 1, "patch": 7}]},
     )
     result = call("run", path, "--out", tmp_path / "out", "--slots", 1)
-    assert result.exit_code == 1
-    assert "4 failed" in result.output
-    assert "4 run(s): FileNotFoundError: upstream.folder" in result.output
+    assert result.exit_code == 2
+    assert "upstream.folder: no train-images" in result.output
+    assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_failed_runs_are_exit_1(write_spec, tmp_path):
+    """A teacher that is gone when its students start."""
+    teacher = call("run", write_spec(keep_model=True, steps=[20], train_examples=[200]), "--out", tmp_path / "teacher")
+    assert teacher.exit_code == 0
+    model = next((tmp_path / "teacher").rglob("model.safetensors"))
+    path = write_spec(recipe__teacher=str(model), steps=[20], train_examples=[200])
+    plan, text = make_plan(read_spec(path)), path.read_text()
+    model.write_bytes(b"no model")
+    status = run_sweep(plan, text, tmp_path / "out", devices=["cpu"])
+    assert status.statuses == {"failed": 2}
+    assert [line.split(":")[0] for line in status.failures] == ["ValueError"]
 
 
 def test_without_the_training_extra_the_command_says_what_to_install():

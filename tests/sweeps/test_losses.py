@@ -124,7 +124,7 @@ def test_head_bias_without_a_bias_or_with_two_heads():
             self.heads = nn.ModuleList(heads)
 
         def get_classifier(self):
-            return tuple(self.heads) if len(self.heads) > 1 else self.heads[0]
+            return self.heads if len(self.heads) > 1 else self.heads[0]
 
     model = Model(nn.Linear(2, 3), nn.Linear(2, 3))
     init_head_bias(model, recipe(head_bias=-10.0))

@@ -177,7 +177,7 @@ def test_beta2_is_adams_and_adafactors_cap():
 
 
 def test_what_an_optimizer_does_not_know_is_refused_by_the_field():
-    with pytest.raises(ValueError, match=r"recipe.weight_decay_rule: adafactor takes one of .*, got 'l2'"):
+    with pytest.raises(ValueError, match=r"weight_decay_rule: adafactor takes one of .*, got 'l2'"):
         tiny(optimizer="adafactor", weight_decay_rule="l2")
     with pytest.raises(ValueError, match="optimizer"):
         tiny(optimizer="lion")
