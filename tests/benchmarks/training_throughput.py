@@ -2,8 +2,8 @@
 
 `python -m tests.benchmarks.training_throughput --help`. The bare loop is what one writes by hand for one model: the same
 timm model, optimizer and augmentation, images in memory, torch's own generator, nothing recorded but the loss. Both
-loops run in this process in turns of some steps each, so that a busy machine slows both alike. Times on the CPU are
-process time of one thread, which other processes on the cores disturb less than the wall clock.
+loops run in this process, by turns of a few steps, so that a busy machine slows both alike. Times on the CPU are process
+time of one thread, which other processes on the cores disturb less than the wall clock.
 """
 
 import argparse
@@ -41,6 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
 BATCH_SIZES = (32, 128)
 ROUNDS = 7
 WARM_UP_STEPS = 5
+TURN_STEPS = 4  # a turn of some 50 ms: shorter than what a neighbour's burst lasts
 NUM_CLASSES, IMAGE_SIZE, PADDING = 10, 28, 4
 
 
@@ -50,7 +51,7 @@ class _EnoughError(Exception):
 
 @dataclass
 class Rounds:
-    """Seconds of each turn of `num_steps` steps."""
+    """Seconds of each round of `num_steps` steps of either loop."""
 
     num_steps: int
     ours: list[float] = field(default_factory=list)
@@ -84,9 +85,9 @@ def random_data(num_images: int = 10_000) -> sweeps.train.TrainingData:
 def compare_loops(
     model: dict[str, Any], batch_size: int, seconds: float = 1.0, num_rounds: int = ROUNDS, clock=time.process_time
 ) -> Rounds:
-    """Time `num_rounds` turns of either loop, each about `seconds` long.
+    """Time `num_rounds` rounds of either loop, each about `seconds` long.
 
-    Ours is `train_trunk` as a sweep calls it, stopped after each turn where it tells of its progress.
+    Ours is `train_trunk` as a sweep calls it; where it tells of its progress the bare loop takes its turn.
     """
     data = random_data()
     config = run_config(model, batch_size, num_steps=1_000_000)
@@ -95,7 +96,8 @@ def compare_loops(
     started = clock()
     for _ in range(WARM_UP_STEPS):
         next(bare)
-    rounds = Rounds(max(2, round(seconds * WARM_UP_STEPS / (clock() - started))))
+    num_turns = max(1, round(seconds * WARM_UP_STEPS / (clock() - started) / TURN_STEPS))
+    rounds = Rounds(num_turns * TURN_STEPS)
     turns = _turns(rounds, bare, num_rounds, clock)
     next(turns)
     with tempfile.TemporaryDirectory() as folder:
@@ -107,18 +109,21 @@ def compare_loops(
 
 
 def _turns(rounds: Rounds, bare: Iterator[None], num_rounds: int, clock: Callable[[], float]):
-    """Told of each step of ours: after a turn of them it takes the bare loop's turn."""
+    """Told of each step of ours; after a turn of them it takes as many steps of the bare loop."""
     for _ in range(WARM_UP_STEPS):
         yield
     while len(rounds.ours) < num_rounds:
-        started = clock()
-        for _ in range(rounds.num_steps):
-            yield
-        between = clock()
-        for _ in range(rounds.num_steps):
-            next(bare)
-        rounds.ours.append(between - started)
-        rounds.bare.append(clock() - between)
+        ours = others = 0.0
+        for _ in range(rounds.num_steps // TURN_STEPS):
+            started = clock()
+            for _ in range(TURN_STEPS):
+                yield
+            between = clock()
+            for _ in range(TURN_STEPS):
+                next(bare)
+            ours, others = ours + between - started, others + clock() - between
+        rounds.ours.append(ours)
+        rounds.bare.append(others)
     raise _EnoughError
 
 
@@ -242,8 +247,8 @@ REPORTS = {"throughput": throughput_report, "shares": shares_report}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", default=list(REPORTS), choices=list(REPORTS))
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a turn of either loop")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each loop; the median is reported")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of a round of either loop")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of either loop; the median is reported")
     parser.add_argument("--every-trunk", type=int, default=3, help="of the demo only each such training")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
