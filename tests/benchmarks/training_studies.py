@@ -132,12 +132,13 @@ def schedules_text(runs: pd.DataFrame) -> str:
     table = schedule_differences(runs)
     lines = ["test error at the learning rate that is best on the held-out part; difference over pairs of one seed"]
     lines.append(
-        f"{'family':8} {'steps':>5} {'seeds':>5} {'cooldown':>8} {'lr':>6} {'cosine':>8} {'lr':>6} {'difference':>10} {'s.e.':>6}"
+        f"{'family':8} {'steps':>5} {'seeds':>5} {'cooldown':>8} {'lr':>6} {'cosine':>8} {'lr':>6} "
+        f"{'difference':>10} {'s.e.':>6}"
     )
     for row in table.itertuples():
         lines.append(
-            f"{row.model_family:8} {row.steps:>5} {row.seeds:>5} {row.constant:>8.4f} {row.lr_constant:>6g} {row.cosine:>8.4f} "
-            f"{row.lr_cosine:>6g} {row.difference:>+10.4f} {row.se:>6.4f}"
+            f"{row.model_family:8} {row.steps:>5} {row.seeds:>5} {row.constant:>8.4f} {row.lr_constant:>6g} "
+            f"{row.cosine:>8.4f} {row.lr_cosine:>6g} {row.difference:>+10.4f} {row.se:>6.4f}"
         )
     pooled = mean_and_error(table["difference"])
     lines.append(f"mean of the {len(table)} differences {pooled['mean']:+.4f}, s.e. between them {pooled['se']:.4f}")

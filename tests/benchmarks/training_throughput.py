@@ -1,9 +1,9 @@
 """Images a second of the sweeps' training loop against a bare loop, and the share of the demo that evaluation takes.
 
-`python -m tests.benchmarks.training_throughput --help`. The bare loop is what one writes by hand for one model: the same
-timm model, optimizer and augmentation, images in memory, torch's own generator, nothing recorded but the loss. Both
-loops run in this process, by turns of a few steps, so that a busy machine slows both alike. Times on the CPU are process
-time of one thread, which other processes on the cores disturb less than the wall clock.
+`python -m tests.benchmarks.training_throughput --help`. The bare loop is what one writes by hand for one model: the
+same timm model, optimizer and augmentation, images in memory, torch's own generator, nothing recorded but the loss.
+Both loops run in this process, by turns of a few steps, so that a busy machine slows both alike. Times are process time
+of one thread, which other processes on the cores disturb less than the wall clock.
 """
 
 import argparse
@@ -224,9 +224,8 @@ def throughput_report(arguments: argparse.Namespace) -> str:
                 batch_size * rounds.num_steps / statistics.median(times) for times in (rounds.ours, rounds.bare)
             )
             ratios = sorted(b / o for o, b in zip(rounds.ours, rounds.bare, strict=True))
-            lines.append(
-                f"{name:12} {batch_size:>5} {ours:>8.0f} {bare:>8.0f} {rounds.ratio:>6.3f} {ratios[0]:>6.3f} {ratios[-1]:>7.3f}"
-            )
+            head = f"{name:12} {batch_size:>5} {ours:>8.0f} {bare:>8.0f}"
+            lines.append(f"{head} {rounds.ratio:>6.3f} {ratios[0]:>6.3f} {ratios[-1]:>7.3f}")
             print(lines[-1], flush=True)
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Trends on real photographs, small: Fashion-MNIST at 16 pixels, three seeds. The larger study is in docs/training.md."""
+"""Trends on photographs: Fashion-MNIST at 16 pixels, three seeds, small. The larger study is in docs/training.md."""
 
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from sweeps.train import load_training_data, train_trunk
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
-    pytest.mark.skipif(not Path(DEBIAN_FOLDER).is_dir(), reason="Debian's package dataset-fashion-mnist is not installed"),
+    pytest.mark.skipif(not Path(DEBIAN_FOLDER).is_dir(), reason="dataset-fashion-mnist, a Debian package, is missing"),
 ]  # fmt: skip
 
 MODELS = {
