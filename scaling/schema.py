@@ -56,6 +56,7 @@ RECORDS = _columns(
     ("fraction", "upstream_val_error"),
     ("amount", "train_loss"),
     ("fraction", "train_error"),
+    ("flag", "memorised"),
     ("text", "status"),
     ("count", "diverged_step"),
     ("text", "failure recipe optimizer"),

@@ -75,7 +75,7 @@ class RecipeConfig(Section):
         ema_decay: of a moving average of the weights, evaluated as weights "ema".
         sam_rho: radius of sharpness-aware minimisation.
         teacher: a model whose predicted classes are learned beside the labels (hard-label distillation): the
-            `model.pt` of a run.
+            `model.safetensors` of a run.
     """
 
     name: str = "small_scale"
@@ -161,7 +161,7 @@ class RunConfig(Section):
         compile: "auto" compiles each block with `torch.compile` on a GPU and nothing elsewhere.
         cuda_graph: replay the forward and backward pass as one CUDA graph.
         teacher_sha256: of the teacher's file, whose path is of the machine.
-        keep_model: leave the last weights in the run's folder, as `model.pt`.
+        keep_model: leave the last weights in the run's folder, as `model.safetensors`.
     """
 
     upstream: UpstreamConfig

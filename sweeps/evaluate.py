@@ -1,6 +1,8 @@
 """What a trained model is asked: its upstream errors, and few-shot errors on the downstream tasks."""
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,15 +10,98 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .config import DownstreamConfig
+from .config import DownstreamConfig, RunConfig
 from .data.datasets import find_dataset
 from .data.images import Images, load_images, normalise
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
+from .precision import autocast, precision_of
+from .state import TrainingState
+from .verdicts import best_index, is_memorised
 
-__all__ = ["evaluate_downstream", "evaluate_upstream"]
+__all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished"]
 
 _BATCH = 500  # images; what a batch changes is only the speed
 _POOL_PER_CLASS = 20  # training images a class that the draws come from: Dosovitskiy et al. 2020
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Asks a state's models, the last weights and their average, on the images of one run."""
+
+    config: RunConfig
+    train: Images
+    val: Images
+    test: Images
+    device: torch.device
+
+    def evaluate(self, state: TrainingState) -> None:
+        """Append an evaluation of each of the state's models; of a diverged one only that it diverged."""
+        found = {"last": self._ask(state.model)} if state.diverged_step is None else {}
+        if found and not math.isfinite(found["last"]["upstream_loss"]):
+            state.diverged_step, found = state.step, {}
+        if state.diverged_step is not None:
+            self._append(state, "last", {"status": "diverged", "diverged_step": state.diverged_step}, [])
+            return
+        if state.average is not None:
+            found["ema"] = self._ask(state.average.module)  # type: ignore[arg-type]
+        for weights, columns in found.items():
+            model = state.model if weights == "last" else state.average.module  # type: ignore[union-attr]
+            columns |= {"status": "ok", "train_loss": _train_loss(state)}
+            columns |= {"memorised": self._memorised(state, columns)} if weights == "last" else {}
+            self._append(state, weights, columns, self._downstream(model))  # type: ignore[arg-type]
+
+    def _append(self, state: TrainingState, weights: str, columns: dict[str, Any], evals: list[dict[str, Any]]) -> None:
+        common = {
+            "cooled_down": False,
+            "wall_seconds": state.seconds,
+            "training_images_per_second": state.step * self.config.recipe.batch_size / max(state.seconds, 1e-9),
+            "precision": precision_of(self.config, self.device),
+        }
+        state.evaluations.append({"step": state.step, "weights": weights, "columns": common | columns, "evals": evals})
+
+    def _ask(self, model: nn.Module) -> dict[str, Any]:
+        with autocast(self.config, self.device):
+            test = evaluate_upstream(model, self.test)
+            val = evaluate_upstream(model, self.val) if len(self.val.labels) else {}
+            asked = self.config.evaluate.max_train
+            train = evaluate_upstream(model, Images(*(part[:asked] for part in self.train))) if asked else {}
+        return {
+            **{f"upstream_{name}": value for name, value in test.items()},
+            "upstream_val_error": val.get("error"),
+            "upstream_num_eval": len(self.test.labels),
+            "train_error": train.get("error"),
+        }
+
+    def _memorised(self, state: TrainingState, columns: dict[str, Any]) -> bool | None:
+        train, val = columns["train_error"], columns["upstream_val_error"]
+        if train is None or val is None:
+            return None
+        return is_memorised(train, [*state.val_errors, val], len(self.val.labels))
+
+    def _downstream(self, model: nn.Module) -> list[dict[str, Any]]:
+        with autocast(self.config, self.device):
+            return list(evaluate_downstream(model, self.config.downstream, self.config.image_size))
+
+
+def mark_finished(state: TrainingState, config: RunConfig) -> list[dict[str, Any]]:
+    """The evaluations of a run that is over: the last ones are of its end, and the best of the last weights is named.
+
+    "best" has the least error on the held-out part, the first of equals: chosen without the test images.
+    """
+    cooled_down = state.step == config.steps and state.diverged_step is None
+    evaluations = [
+        {**e, "columns": {**e["columns"], "cooled_down": cooled_down and e["step"] == state.step}}
+        for e in state.evaluations
+    ]
+    if len(state.val_errors) > 1:
+        last = [e for e in evaluations if e["weights"] == "last" and e["columns"]["status"] == "ok"]
+        chosen = last[best_index(state.val_errors)]
+        evaluations.insert(0, {**chosen, "weights": "best"})
+    return evaluations
+
+
+def _train_loss(state: TrainingState) -> float:
+    return float(torch.stack(state.losses).mean()) if state.losses else state.log[-1]["loss"]
 
 
 @torch.inference_mode()

@@ -6,6 +6,7 @@ from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset
 from .durations import Duration, parse_duration
 from .recipes import find_recipe
+from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
 from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
 
@@ -103,6 +104,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         threads=cell.threads,
         compile=cell.compile,
         cuda_graph=cell.cuda_graph,
+        teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         keep_model=cell.keep_model,
     )
 

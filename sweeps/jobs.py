@@ -18,8 +18,9 @@ from scaling.records import write_records
 
 from .config import RunConfig
 from .grid import Trunk
-from .models.cost import FLOPS_RULE, TRAINING_FLOPS, ModelCost, count_cost
+from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
+from .saved_model import read_config, save_model
 from .train import FinishedRun, load_training_data, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
@@ -91,15 +92,15 @@ def _write_finished(
     config = finished.config
     # By its schedule, not by which of its runs are left to train: a record does not depend on that.
     shared = trunk.may_branch
+    flops, rule = training_flops(cost, config.recipe, _teacher_cost(config))
     common = {
         **_config_columns(config, name),
         **config.model.shape_columns(config.image_size),
         **vars(cost),
         **_provenance(device),
-        "flops_rule": FLOPS_RULE,
+        "flops_rule": rule,
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
-        "weights": "last",
         "upstream_error": None,
     }
     rows, evals = [], []
@@ -107,17 +108,27 @@ def _write_finished(
         images_seen = evaluation["step"] * config.recipe.batch_size
         compute = {
             "images_seen": images_seen,
-            "compute_flops": float(TRAINING_FLOPS * cost.flops_per_image) * images_seen,
+            "compute_flops": float(flops) * images_seen,
         }
-        rows.append(common | {"step": evaluation["step"]} | compute | evaluation["columns"])
-        key = {"run_id": config.run_id, "step": evaluation["step"], "weights": "last"}
+        model = {name: evaluation[name] for name in ("step", "weights")}
+        rows.append(common | model | compute | evaluation["columns"])
+        key = {"run_id": config.run_id, **model}
         evals += [key | row for row in evaluation["evals"]]
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log))
     paths.traceback.unlink(missing_ok=True)
     if evals:
         write_records(pd.DataFrame(evals), paths.evals, "evals")
+    if config.keep_model:
+        save_model(paths.model, finished.model, config)
     write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
     return rows[-1]["status"]
+
+
+def _teacher_cost(config: RunConfig) -> ModelCost | None:
+    if config.recipe.teacher is None:
+        return None
+    teacher = read_config(config.recipe.teacher)
+    return count_cost(teacher.model, teacher.image_size, teacher.num_classes)
 
 
 def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:

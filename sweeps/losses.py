@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["training_loss"]
 
 
-def training_loss(logits: torch.Tensor, targets: torch.Tensor, recipe: "RecipeConfig") -> torch.Tensor:
+def training_loss(
+    logits: torch.Tensor,
+    targets: torch.Tensor,
+    recipe: "RecipeConfig",
+    teacher_classes: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Mean over the batch, in nats: cross-entropy over the classes, or the sum of a sigmoid's for each.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "write_json", "write_text", "written_whole"]
+__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "cache_folder", "write_json", "write_text", "written_whole"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class RunPaths:
     @property
     def evals(self) -> Path:
         return self.folder / "evals.parquet"
+
+    @property
+    def model(self) -> Path:
+        """The last weights, of runs that keep them."""
+        return self.folder / "model.safetensors"
 
     @property
     def traceback(self) -> Path:
@@ -83,6 +88,11 @@ class SweepPaths:
 
     def figure(self, name: str) -> Path:
         return self.folder / f"{name}.png"
+
+
+def cache_folder() -> Path:
+    """What can be made anew and is shared by all sweeps: decoded images, indices, compiled code."""
+    return Path(os.environ.get("SWEEPS_CACHE_DIR") or "~/.cache/vision-scaling-laws").expanduser()
 
 
 @contextmanager

@@ -123,7 +123,10 @@ def _default_devices(plan: Plan) -> list[str]:
 
 
 def _status(config: RunConfig, paths: SweepPaths) -> str | None:
+    """None too where the run was to keep its model and did not: it is trained again."""
     row = _last_row(config, paths)
+    if row and row["status"] == "ok" and config.keep_model and not paths.run(config.run_id).model.exists():
+        return None
     return row["status"] if row else None
 
 

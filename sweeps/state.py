@@ -33,6 +33,12 @@ class TrainingState:
     log: list[dict[str, float]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def val_errors(self) -> list[float]:
+        """Errors of the last weights on the held-out part, one an evaluation; none where nothing is held out."""
+        found = [e["columns"].get("upstream_val_error") for e in self.evaluations if e["weights"] == "last"]
+        return [error for error in found if error is not None]
+
     def snapshot(self) -> dict[str, Any]:
         plain = {name: value for name, value in vars(self).items() if name not in _STATEFUL}
         parts = {name: getattr(self, name).state_dict() for name in _STATEFUL if getattr(self, name) is not None}

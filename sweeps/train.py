@@ -8,22 +8,26 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import nn
 
-from .augment import augment_batch
+from .acceleration import accelerate
 from .config import RunConfig
 from .data.batches import ResidentSource, Source
 from .data.images import Images, load_images
 from .data.subsets import split_train_val
-from .evaluate import evaluate_downstream, evaluate_upstream
-from .losses import training_loss
-from .optimizers import build_optimizer, set_learning_rate
+from .evaluate import Evaluator, mark_finished
+from .optimizers import build_optimizer
 from .paths import TrunkPaths, write_text
+from .saved_model import load_model
 from .schedules import learning_rate_factor
 from .state import TrainingState, load_checkpoint, save_checkpoint
+from .step import TrainingStep
+from .verdicts import has_stalled
 
 __all__ = ["FinishedRun", "TrainingData", "load_training_data", "train_trunk"]
 
@@ -42,17 +46,19 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """One run, trained to its end or to where it diverged.
+    """One run, trained to its end, to where it diverged or where its error on the held-out part stopped falling.
 
     Attributes:
-        evaluations: one a model evaluated on the way and at the end: `step`, `columns` (of the record, those that
-            training and evaluation know) and `evals` (rows without their key).
+        evaluations: one a model evaluated on the way and at the end: `step`, `weights`, `columns` (of the record, those
+            that training and evaluation know) and `evals` (rows without their key).
         log: lines of training metrics.
+        model: the last weights, until the next run is asked for.
     """
 
     config: RunConfig
     evaluations: list[dict[str, Any]]
     log: list[dict[str, float]]
+    model: nn.Module
 
 
 def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
@@ -80,106 +86,69 @@ def train_trunk(
         on_step: told how many images each step trained on, to show progress.
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
-    state = _new_state(configs[0], device)
-    trainer = _Trainer(data, _source(configs[0], data), paths, device, on_step)
+    longest = configs[-1]
+    state = new_state(longest, device)
     snapshot = load_checkpoint(paths, device)
     # A checkpoint past the first branch is of no use to it: it is what an earlier, longer plan left.
     if snapshot and snapshot["step"] <= configs[0].branch_step:
         state.restore(snapshot)
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
-    for config in configs:
-        # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
-        trainer.advance(state, configs[-1], config.branch_step, save=True)
-        save_checkpoint(state, paths)
-        trunk = state.snapshot()
-        trainer.advance(state, config, config.steps, save=False)
-        trainer.finish(state, config)
-        yield FinishedRun(config, state.evaluations, state.log)
-        state.restore(trunk)
+    with closing(_source(longest, data)) as source:
+        trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device))
+        for config in configs:
+            # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
+            trainer.advance(state, longest, config.branch_step, save=True)
+            save_checkpoint(state, paths)
+            trunk = state.snapshot()
+            trainer.advance(state, config, config.steps, save=False)
+            trainer.finish(state, config)
+            yield FinishedRun(config, state.evaluations, state.log, state.model)
+            state.restore(trunk)
 
 
 @dataclass(frozen=True)
-class _Trainer:
+class Trainer:
+    """Moves a state forward in steps, with the log, the evaluations and the checkpoints on the way."""
+
     data: TrainingData
     source: Source
     paths: TrunkPaths
     device: torch.device
     on_step: Callable[[int], None]
+    teacher: nn.Module | None = None
 
     def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
-        """Train until `stop`, with the evaluations on the way that the config asks for."""
+        """Train until `stop`, or until the run diverges or stalls."""
         saved = time.monotonic()
         every = config.evaluate.every_steps
-        while state.step < stop and state.diverged_step is None:
+        step = TrainingStep(config, self.device, self.teacher)
+        while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
-            state.losses.append(self._step(state, config))
-            state.step += 1
+            state.losses.append(step(state, self.source.batch(state.step)))
             if state.step % _LOG_EVERY_STEPS == 0:
                 self._log(state, config)
             state.seconds += time.perf_counter() - started
             self.on_step(config.recipe.batch_size)
             if every and state.step % every == 0 and state.diverged_step is None:
-                self.evaluate(state, config)
+                self._evaluate(state, config)
             if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
                 save_checkpoint(state, self.paths)
                 saved = time.monotonic()
 
     def finish(self, state: TrainingState, config: RunConfig) -> None:
-        """The last line of the log and the last evaluation, in place of one that was due at the same step."""
+        """The last line of the log, and the last evaluation where none was due at the last step."""
         if state.losses:
             self._log(state, config)
-        state.evaluations = [evaluation for evaluation in state.evaluations if evaluation["step"] < state.step]
-        self.evaluate(state, config)
+        if state.diverged_step is not None:
+            state.evaluations = [e for e in state.evaluations if e["step"] < state.step]
+        if not any(e["step"] == state.step for e in state.evaluations):
+            self._evaluate(state, config)
+        state.evaluations = mark_finished(state, config)
 
-    def evaluate(self, state: TrainingState, config: RunConfig) -> None:
-        """Append an evaluation of the model as it is; of a diverged one only that it diverged."""
-        upstream = self._upstream(state, config) if state.diverged_step is None else {}
-        if not math.isfinite(upstream.get("upstream_loss", 0.0)):
-            state.diverged_step = state.step
-        columns = {
-            "cooled_down": state.step == config.steps and state.diverged_step is None,
-            "wall_seconds": state.seconds,
-            "training_images_per_second": state.step * config.recipe.batch_size / max(state.seconds, 1e-9),
-            "precision": _precision(config, self.device),
-        }
-        if state.diverged_step is None:
-            columns |= {"status": "ok", **upstream}
-            evals = self._downstream(state, config)
-        else:
-            columns |= {"status": "diverged", "diverged_step": state.diverged_step}
-            evals = []
-        state.evaluations.append({"step": state.step, "columns": columns, "evals": evals})
-
-    def _upstream(self, state: TrainingState, config: RunConfig) -> dict[str, Any]:
-        with _autocast(config, self.device):
-            test = evaluate_upstream(state.model, self.data.test)
-            val = evaluate_upstream(state.model, self.data.val) if len(self.data.val.labels) else {}
-        return {
-            **{f"upstream_{name}": value for name, value in test.items()},
-            "upstream_val_error": val.get("error"),
-            "upstream_num_eval": len(self.data.test.labels),
-            "train_loss": float(torch.stack(state.losses).mean()) if state.losses else state.log[-1]["loss"],
-        }
-
-    def _downstream(self, state: TrainingState, config: RunConfig) -> list[dict[str, Any]]:
-        with _autocast(config, self.device):
-            return list(evaluate_downstream(state.model, config.downstream, config.image_size))
-
-    def _step(self, state: TrainingState, config: RunConfig) -> torch.Tensor:
-        recipe = config.recipe
-        state.model.train()
-        factor = learning_rate_factor(config.schedule, state.step, config.steps)
-        set_learning_rate(state.optimizer, recipe.lr * factor)
-        inputs, targets = augment_batch(
-            *self.source.batch(state.step), recipe, seed=config.seed, step=state.step, num_classes=config.num_classes
-        )
-        with _autocast(config, self.device):
-            logits = state.model(inputs)
-        loss = training_loss(logits, targets, recipe)
-        state.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        state.optimizer.step()
-        return loss.detach()
+    def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
+        Evaluator(config, self.data.train, self.data.val, self.data.test, self.device).evaluate(state)
+        patience = config.evaluate.stop_after
+        state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
 
     def _log(self, state: TrainingState, config: RunConfig) -> None:
         """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
@@ -194,24 +163,25 @@ class _Trainer:
             file.write(json.dumps(state.log[-1]) + "\n")
 
 
+def new_state(config: RunConfig, device: torch.device) -> TrainingState:
+    """An untrained model, the same for the same seed."""
+    torch.manual_seed(config.seed)
+    recipe = config.recipe
+    model = config.model.build(config.image_size, config.num_classes, recipe.drop_path)
+    model = accelerate(model, config, device)
+    return TrainingState(model, build_optimizer(model, recipe), _average(model, recipe.ema_decay))
+
+
+def _average(model: nn.Module, decay: float | None) -> nn.Module | None:
+    from timm.utils.model_ema import ModelEmaV3
+
+    return None if decay is None else ModelEmaV3(model, decay=decay)
+
+
 def _source(config: RunConfig, data: TrainingData) -> Source:
     recipe = config.recipe
     return ResidentSource(data.train, seed=config.seed, batch_size=recipe.batch_size, repeats=recipe.repeats)
 
 
-def _new_state(config: RunConfig, device: torch.device) -> TrainingState:
-    torch.manual_seed(config.seed)
-    model = config.model.build(config.image_size, config.num_classes, config.recipe.drop_path).to(device)
-    if config.model.channels_last:
-        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return TrainingState(model, build_optimizer(model, config.recipe))
-
-
-def _precision(config: RunConfig, device: torch.device) -> str:
-    if config.precision != "auto":
-        return config.precision
-    return "bfloat16" if device.type == "cuda" else "float32"
-
-
-def _autocast(config: RunConfig, device: torch.device) -> torch.autocast:
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=_precision(config, device) == "bfloat16")
+def _teacher(config: RunConfig, device: torch.device) -> nn.Module | None:
+    return None if config.recipe.teacher is None else load_model(config.recipe.teacher, device)

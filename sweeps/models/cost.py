@@ -1,6 +1,7 @@
 """What a model costs: its parameters and the FLOPs of one image, counted without computing anything."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from timm.layers.config import set_fused_attn, use_fused_attn
@@ -9,10 +10,15 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from .shape import ModelShape
 
-__all__ = ["FLOPS_RULE", "TRAINING_FLOPS", "ModelCost", "count_cost"]
+if TYPE_CHECKING:
+    from ..config import RecipeConfig
 
-FLOPS_RULE = "matmul+conv forward, 1 multiply-add = 2, training = 3x"
-TRAINING_FLOPS = 3  # a backward pass costs two forward passes: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1
+__all__ = ["ModelCost", "count_cost", "training_flops"]
+
+_FORWARD_AND_BACKWARD = (
+    3  # a backward pass costs two forward passes: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1
+)
+_RULE = "matmul+conv forward, 1 multiply-add = 2, training = {}x"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,17 @@ def count_cost(config: ModelShape, image_size: int, num_classes: int) -> ModelCo
     head = _count_params(_classifier(model))
     head_flops = sum(2 * layer.weight.numel() for layer in _classifier(model).modules() if isinstance(layer, nn.Linear))
     return ModelCost(_count_params(model) - head, head, counter.get_total_flops(), head_flops)
+
+
+def training_flops(cost: ModelCost, recipe: "RecipeConfig", teacher: ModelCost | None) -> tuple[int, str]:
+    """FLOPs to train on one image, and the rule by which they are counted.
+
+    Three times the forward pass; twice that with sharpness-aware minimisation, which takes two gradients; and a
+    teacher's forward pass.
+    """
+    passes = _FORWARD_AND_BACKWARD * (2 if recipe.sam_rho else 1)
+    rule = _RULE.format(passes) + (" + teacher's forward" if teacher else "")
+    return passes * cost.flops_per_image + (teacher.flops_per_image if teacher else 0), rule
 
 
 def _classifier(model: nn.Module) -> nn.Module:

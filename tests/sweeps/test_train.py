@@ -1,5 +1,6 @@
 """The trainer, on digits: bitwise equality of branches, of resumed runs and of repeated ones."""
 
+import contextlib
 import copy
 import json
 import math
@@ -132,8 +133,9 @@ def test_a_damaged_checkpoint_costs_only_time(tmp_path, damage):
 
 def test_evaluations_on_the_way_are_kept(tmp_path):
     (finished,) = run(trunks(steps=[40], evaluate__every="10 steps")[0].configs, tmp_path)
-    assert [e["step"] for e in finished.evaluations] == [10, 20, 30, 40]
-    assert [e["columns"]["cooled_down"] for e in finished.evaluations] == [False, False, False, True]
+    last = [e for e in finished.evaluations if e["weights"] == "last"]
+    assert [e["step"] for e in last] == [10, 20, 30, 40]
+    assert [e["columns"]["cooled_down"] for e in last] == [False, False, False, True]
 
 
 def test_the_held_out_part_is_neither_trained_nor_tested_on():
@@ -166,3 +168,110 @@ def test_golden_losses(tmp_path, index, golden):
     assert NUMERICS_VERSION == 1
     finished = run(trunks(steps=[40])[index].configs, tmp_path)[-1]
     assert [line["loss"] for line in finished.log] == pytest.approx(golden, rel=0.01)
+
+
+# Weights and stopping -----------------------------------------------------------------------------------------
+
+
+def of(finished, weights):
+    return [e for e in finished.evaluations if e["weights"] == weights]
+
+
+def test_best_is_the_evaluation_with_the_least_held_out_error(tmp_path):
+    (finished,) = run(trunks(steps=[60], evaluate__every="10 steps", recipe__lr=3e-2)[1].configs, tmp_path)
+    (best,) = of(finished, "best")
+    last = of(finished, "last")
+    least = min(last, key=lambda e: e["columns"]["upstream_val_error"])
+    assert best["step"] == least["step"]
+    assert best["columns"] == least["columns"]
+    assert best["evals"] == least["evals"]
+
+
+def test_one_evaluation_alone_has_no_best(tmp_path):
+    for finished in run(trunks()[0].configs, tmp_path):
+        assert not of(finished, "best")
+
+
+def test_averaged_weights_are_the_moving_average_of_every_step(tmp_path, monkeypatch):
+    decay, seen = 0.8, []
+    update = torch.optim.AdamW.step
+    config = trunks(steps=[20], recipe__ema_decay=decay)[0].configs[0]
+
+    def step(self, *args, **kwargs):
+        update(self, *args, **kwargs)
+        seen.append([p.detach().clone() for group in self.param_groups for p in group["params"]])
+
+    start = train.new_state(config, CPU)
+    average = [p.detach().clone() for group in start.optimizer.param_groups for p in group["params"]]
+    monkeypatch.setattr(torch.optim.AdamW, "step", step)
+    data = train.load_training_data(config, CPU)
+    with contextlib.closing(train._source(config, data)) as source:
+        trainer = train.Trainer(data, source, TrunkPaths(tmp_path), CPU, lambda n: None)
+        trainer.advance(start, config, 20, save=False)
+    for weights in seen:
+        average = [decay * a + (1 - decay) * w for a, w in zip(average, weights, strict=True)]
+    names = {id(p): name for name, p in start.model.named_parameters()}
+    ours = dict(start.average.module.named_parameters())
+    order = [names[id(p)] for group in start.optimizer.param_groups for p in group["params"]]
+    for name, expected in zip(order, average, strict=True):
+        torch.testing.assert_close(ours[name], expected, rtol=1e-5, atol=1e-6)  # float32, twenty additions
+
+
+@pytest.mark.parametrize("changes", [{"recipe__ema_decay": 0.9}, {"recipe__drop_path": 0.5}], ids=["ema", "drop_path"])
+def test_with_averages_or_stochastic_depth_branches_and_resumed_runs_are_bitwise(tmp_path, monkeypatch, changes):
+    monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
+    model = {"vit": [{"width": 16, "depth": 2, "patch": 4}]}
+    trunk = trunks(steps=[20, 40], model=model, **changes)[0]
+    whole = run(trunk.configs, tmp_path / "whole")
+    for i, config in enumerate(trunk.configs):
+        torch.rand(3)  # what others drew from torch's generator must not matter
+        assert result(run([config], tmp_path / f"alone{i}")[0]) == result(whole[i])
+    with pytest.raises(KeyboardInterrupt):
+        run(trunk.configs[1:], tmp_path / "cut", interrupt_after(25))
+    assert result(run(trunk.configs[1:], tmp_path / "cut")[0]) == result(whole[1])
+
+
+def interrupt_after(num_steps):
+    steps = iter(range(1000))
+
+    def on_step(num_images):
+        if next(steps) == num_steps:
+            raise KeyboardInterrupt
+
+    return on_step
+
+
+def test_stochastic_depth_changes_the_training(tmp_path):
+    model = {"vit": [{"width": 16, "depth": 2, "patch": 4}]}
+    plain, dropped = (run(trunks(model=model, recipe__drop_path=p)[0].configs, tmp_path / str(p))[0] for p in (0, 0.5))
+    assert plain.log != dropped.log
+
+
+def test_a_run_stops_when_its_held_out_error_no_longer_falls(tmp_path):
+    """A learning rate of next to nothing: the first evaluation is the best, two more end it."""
+    changes = {"evaluate__every": "5 steps", "evaluate__stop_after": 2, "recipe__lr": 1e-12}
+    for finished, planned in zip(run(trunks(steps=[20, 40], **changes)[0].configs, tmp_path), (20, 40), strict=True):
+        last = of(finished, "last")
+        assert [e["step"] for e in last] == [5, 10, 15]
+        assert not any(e["columns"]["cooled_down"] for e in last)
+        assert finished.config.steps == planned
+        assert of(finished, "best")[0]["step"] == 5
+
+
+def test_a_run_that_still_learns_is_not_stopped(tmp_path):
+    changes = {"evaluate__every": "50 steps", "evaluate__stop_after": 2, "train_examples": [800], "recipe__lr": 1e-2}
+    (finished,) = run(trunks(steps=[200], **changes)[1].configs, tmp_path)
+    assert of(finished, "last")[-1]["step"] == 200
+    assert of(finished, "last")[-1]["columns"]["cooled_down"]
+
+
+def test_a_few_images_trained_on_for_long_are_memorised_and_many_for_short_are_not(tmp_path):
+    model = {"resnet": [{"width": 8, "depth": [1, 1]}]}
+    common = {"model": model, "recipe__lr": 1e-2, "recipe__augment": "none", "evaluate__every": "50 steps"}
+    (few,) = run(trunks(train_examples=[40], steps=[400], **common)[0].configs, tmp_path / "few")
+    (many,) = run(trunks(train_examples=[800], steps=[100], **common)[0].configs, tmp_path / "many")
+    end = of(few, "last")[-1]["columns"]
+    assert end["train_error"] == 0
+    assert end["upstream_val_error"] > 0.1
+    assert end["memorised"] is True
+    assert of(many, "last")[-1]["columns"]["memorised"] is False
