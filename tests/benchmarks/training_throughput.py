@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 
 import sweeps.train
+from sweeps import evaluate
 from sweeps.config import RunConfig
 from sweeps.data.images import Images
 from sweeps.grid import Trunk, make_plan
@@ -200,10 +201,10 @@ def measure_shares(trunks: list[Trunk]) -> Shares:
         with shares.timed("downstream evaluation"):
             return list(evaluate_downstream(*arguments, **options))
 
-    evaluate_upstream, evaluate_downstream = sweeps.train.evaluate_upstream, sweeps.train.evaluate_downstream
+    evaluate_upstream, evaluate_downstream = evaluate.evaluate_upstream, evaluate.evaluate_downstream
     with (
-        mock.patch.object(sweeps.train, "evaluate_upstream", upstream),
-        mock.patch.object(sweeps.train, "evaluate_downstream", downstream),
+        mock.patch.object(evaluate, "evaluate_upstream", upstream),
+        mock.patch.object(evaluate, "evaluate_downstream", downstream),
         total.timed("all"),
     ):
         for trunk in trunks:
