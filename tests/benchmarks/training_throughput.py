@@ -143,7 +143,7 @@ def bare_loop(config: RunConfig, images: Images) -> Iterator[None]:
     losses = []
     while True:
         for index in torch.randperm(len(images.labels)).split(config.recipe.batch_size):
-            x = crop_flip(images.pixels[index]).float().div_(127.5).sub_(1).permute(0, 3, 1, 2)
+            x = crop_flip(images.pixels.index_select(0, index)).float().div_(127.5).sub_(1).permute(0, 3, 1, 2)
             loss = F.cross_entropy(model(x), images.labels[index])
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -163,7 +163,7 @@ def crop_flip(x: torch.Tensor) -> torch.Tensor:
     columns = torch.arange(w) + torch.randint(-PADDING, PADDING + 1, (b, 1))
     columns = reflect(torch.where(torch.rand(b, 1) < 0.5, columns.flip(1), columns), w)
     place = (torch.arange(b)[:, None] * h + rows)[:, :, None] * w + columns[:, None, :]
-    return x.view(-1, 3)[place.view(-1)].view(x.shape)
+    return x.view(-1, 3).index_select(0, place.view(-1)).view(x.shape)
 
 
 def reflect(position: torch.Tensor, size: int) -> torch.Tensor:
