@@ -6,7 +6,7 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import frontier, transfer
+from . import frontier, transfer, tuning
 from .bootstrap import bootstrap_fit
 from .chain import chain
 from .comparison import compare_laws
@@ -52,6 +52,7 @@ __all__ = [
     "read_records",
     "tables",
     "transfer",
+    "tuning",
     "validate_records",
     "write_records",
 ]

@@ -53,10 +53,13 @@ def as_numbers(values: pd.Series) -> np.ndarray:
 
 
 def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
-    """A run that failed or diverged has a row and may have no error."""
+    """A run that failed or diverged has a row and may have no error; so may a model that was only evaluated, at step 0
+    with status "ok", whose classes need not be the upstream set's."""
     if column.name in KEY or "status" not in frame:
         return np.ones(len(frame), dtype=bool)
-    return frame["status"].isin(["ok"]).to_numpy() | frame["status"].isna().to_numpy()
+    ok, unknown = frame["status"].isin(["ok"]).to_numpy(), frame["status"].isna().to_numpy()
+    untrained = as_numbers(frame["step"]) == 0 if "step" in frame else np.zeros(len(frame), dtype=bool)
+    return ok & ~untrained | unknown
 
 
 def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:

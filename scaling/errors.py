@@ -36,6 +36,8 @@ class FitWarning(UserWarning):
         "below_limit": "runs lie below the irreducible error of the law on their frontier",
         "no_law": "a group of runs has too few points for the law, or shows no trend",
         "unreached": "runs do not span an error that was asked for",
+        "edge_of_range": "the best value of what was tuned lies at the end of those tried: a better one may lie beyond",
+        "one_value": "a cell has one value of what is tuned, and nothing was chosen there",
         "unfinished_runs": "rows from inside a run, whose schedule had not ended, among rows of finished runs",
     }
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from .collect import collect as collect_tables
 from .grid import Plan, make_plan
@@ -68,11 +67,9 @@ def run(
 @_one_line_errors
 def plan(spec: SpecArgument) -> None:
     """Show the runs of a spec, before anything is trained."""
-    made = _read_plan(spec)
-    steps, alone = sum(t.num_steps for t in made.trunks), sum(config.steps for config in made.configs)
-    table = Table("trainings", "models", "steps to train", "if each ran alone", "duplicates dropped")
-    table.add_row(*(f"{n:,}" for n in (len(made.trunks), len(made.configs), steps, alone, made.num_duplicates)))
-    Console().print(table)
+    from .describe import describe_plan  # counting FLOPs takes torch, which no other command needs
+
+    Console().print(describe_plan(_read_plan(spec)), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

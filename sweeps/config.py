@@ -5,9 +5,10 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from .data.datasets import find_dataset
+from .data.datasets import check_dataset_name, task_name
+from .data.suites import SUITES
 from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
 from .models import ModelConfig
 from .recipes import find_recipe
@@ -18,9 +19,10 @@ __all__ = [
     "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
 ]  # fmt: skip
 
-NUMERICS_VERSION = 1  # raised when a change of the code changes the golden losses
+NUMERICS_VERSION = 2  # raised when a change of the code changes the golden losses
 
-DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
+DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
+TaskName = Annotated[str, AfterValidator(lambda name: name if name in SUITES else check_dataset_name(name))]
 
 
 def _kind(value: Any) -> Any:
@@ -40,6 +42,7 @@ class UpstreamConfig(Section):
         stream: read from disk step by step instead of holding the decoded set.
         workers: processes that read a streamed set.
         remove_duplicates: drop training images that nearly repeat a test image, upstream's or a downstream task's.
+        num_duplicates: how many of the `num_train` are dropped.
     """
 
     dataset: DatasetName
@@ -52,10 +55,13 @@ class UpstreamConfig(Section):
     stream: bool = False
     workers: Count = 1
     remove_duplicates: bool = False
+    num_duplicates: int = 0
 
 
 class RecipeConfig(Section):
     """How a model is trained, the schedule apart: a row of `sweeps.recipes.RECIPES`, and what a spec changes of it.
+
+    A spec that changes `batch_size` keeps the row's `lr`: no rule scales it.
 
     Attributes:
         optimizer: "adamw_bf16" keeps its first moment in bfloat16; "adafactor" is that of Zhai et al. 2021.
@@ -66,9 +72,10 @@ class RecipeConfig(Section):
         grad_clip: greatest norm of the whole gradient.
         augment: "crop_flip" pads and crops, "inception_flip" crops a random part and resizes it; both mirror.
         rand_augment_ops, rand_augment_magnitude: operations an image, and their strength of 10.
+        rand_augment_policy: whose list of operations and ranges, see `sweeps.augment.rand_augment`.
         mixup, cutmix: alpha of the beta distribution of the share; 0 is off. With both on, each batch has one of them.
         erase: probability that a rectangle of the image is noise.
-        repeats: how many views of each image a batch holds (repeated augmentation).
+        repeats: how many views of each image are trained on in a row (repeated augmentation).
         label_loss: cross-entropy over the classes, or a sigmoid for each.
         head_bias: initial bias of the classifier.
         drop_path: stochastic depth's rate in the last block.
@@ -92,6 +99,7 @@ class RecipeConfig(Section):
     augment: Literal["none", "crop_flip", "inception_flip"]
     rand_augment_ops: int = Field(default=0, ge=0, le=10)
     rand_augment_magnitude: Amount = Field(default=9.0, ge=0, le=10)
+    rand_augment_policy: Literal["timm", "big_vision"] = "timm"
     mixup: Amount = Field(default=0.0, ge=0)
     cutmix: Amount = Field(default=0.0, ge=0)
     erase: Amount = Field(default=0.0, ge=0, le=1)
@@ -101,7 +109,7 @@ class RecipeConfig(Section):
     label_smoothing: Fraction
     drop_path: Fraction = 0.0
     ema_decay: Fraction | None = None
-    sam_rho: Amount | None = Field(default=None, gt=0)
+    sam_rho: Amount | None = Field(default=None, gt=0, validate_default=True)
     teacher: str | None = None
 
     @model_validator(mode="before")
@@ -112,19 +120,36 @@ class RecipeConfig(Section):
         filled = {**find_recipe(values.get("name", "small_scale")).fields, **values}
         return {"head_weight_decay": filled["weight_decay"], **filled}
 
+    @field_validator("sam_rho")
+    @classmethod
+    def _required_by_row(cls, value: Any, info: ValidationInfo) -> Any:
+        missing = find_recipe(info.data["name"]).required.get(str(info.field_name))
+        if value is None and missing:
+            raise ValueError(f"must be given with recipe {info.data['name']!r}, {missing}")
+        return value
+
     @model_validator(mode="after")
-    def _repeats_divide_batch(self) -> "RecipeConfig":
-        if self.batch_size % self.repeats:
-            raise ValueError(f"repeats must divide batch_size, got {self.repeats} and {self.batch_size}")
+    def _optimizer_knows_the_rule(self) -> "RecipeConfig":
+        rule = self.weight_decay_rule
+        if self.optimizer == "adafactor" and rule == "l2":
+            raise ValueError("weight_decay_rule: adafactor takes one of ['decoupled', 'lr_scaled'], got 'l2'")
+        for name in ("weight_decay", "head_weight_decay"):
+            if rule == "decoupled" and (value := getattr(self, name)) >= 1:
+                raise ValueError(f"{name}: a decoupled decay must be below 1, the whole weight, got {value:g}")
         return self
 
 
 class ScheduleConfig(Section):
-    """The learning rate's course; see `sweeps.schedules`."""
+    """The learning rate's course; see `sweeps.schedules`.
+
+    Attributes:
+        timescale_steps: of "rsqrt", the steps after which the rate is 1 / sqrt(2) of its peak.
+    """
 
     kind: ScheduleKind
     warmup_steps: int = Field(ge=0)
     cooldown_steps: int = Field(ge=0)
+    timescale_steps: Count = 10_000
 
 
 class EvaluateConfig(Section):
@@ -144,9 +169,15 @@ class EvaluateConfig(Section):
 
 
 class DownstreamConfig(Section):
-    """Few-shot linear evaluation of frozen features."""
+    """Few-shot linear evaluation of frozen features.
 
-    tasks: Annotated[tuple[DatasetName, ...], AfterValidator(no_repeats)] = ()
+    Attributes:
+        tasks: data sets; of a spec also suites, which a run's config no longer holds.
+        folder_versions: identities of those tasks that lie in folders, whose paths are of the machine.
+    """
+
+    tasks: Annotated[tuple[TaskName, ...], AfterValidator(no_repeats)] = ()
+    folder_versions: tuple[str, ...] = ()
     shots: Annotated[tuple[Count, ...], AfterValidator(no_repeats)] = Field(default=(1, 5, 10), min_length=1)
     draws: Count = 3
     max_eval: Count | None = 1000
@@ -198,8 +229,12 @@ class RunConfig(Section):
         return _hash(values)
 
     def _identity(self) -> dict[str, Any]:
-        of_the_machine: Any = {"upstream": {"folder", "workers"}, "recipe": {"teacher"}, "keep_model": True}
+        of_the_machine: Any = {
+            "upstream": {"folder", "workers"}, "model": {"checkpoint"}, "recipe": {"teacher"}, "keep_model": True,
+        }  # fmt: skip
         values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
+        if tasks := values.get("downstream", {}).get("tasks"):
+            values["downstream"]["tasks"] = [task_name(task) for task in tasks]
         values["model"]["family"] = self.model.family  # a default, which tells the families apart
         return values | {"numerics_version": self.numerics_version}
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 __all__ = ["UNITS", "Duration", "parse_duration"]
 
 UNITS = ("steps", "epochs", "examples", "%")
+_MOST_STEPS = 2**53
 _PATTERN = re.compile(r"^\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*(steps?|epochs?|examples?|%)?\s*$", re.IGNORECASE)
 
 
@@ -17,13 +18,25 @@ class Duration(NamedTuple):
     unit: str
 
     def in_steps(self, *, batch_size: int, train_examples: int, total_steps: int | None = None) -> int:
-        """Optimizer steps, rounded to the nearest; a percentage is of `total_steps`."""
+        """Optimizer steps, rounded to the nearest; a percentage is of `total_steps`.
+
+        Only a duration of zero is no step: a shorter one than a step is one, as in big_vision.
+
+        Raises:
+            ValueError: a percentage of nothing, or more steps than a float64 counts one by one.
+        """
+        steps = self._steps(batch_size, train_examples, total_steps)
+        if steps > _MOST_STEPS:
+            raise ValueError(f"must be at most {_MOST_STEPS:g} steps, got {self.value:g} {self.unit}")
+        return max(1, round(steps)) if self.value else 0
+
+    def _steps(self, batch_size: int, train_examples: int, total_steps: int | None) -> float:
         if self.unit == "%":
             if total_steps is None:
                 raise ValueError(f"{self.value:g}% has nothing to be a percentage of: give steps, epochs or examples")
-            return round(self.value / 100 * total_steps)
+            return self.value / 100 * total_steps
         examples = {"steps": batch_size, "epochs": train_examples, "examples": 1}[self.unit]
-        return round(self.value * examples / batch_size)
+        return self.value * examples / batch_size
 
 
 def parse_duration(value: object, unit: str = "steps") -> Duration:

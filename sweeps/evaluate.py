@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .config import DownstreamConfig, RunConfig
-from .data.datasets import find_dataset
+from .data.datasets import find_dataset, task_name
 from .data.images import Images, load_images, normalise
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
@@ -37,7 +37,7 @@ class Evaluator:
     def evaluate(self, state: TrainingState) -> None:
         """Append an evaluation of each of the state's models; of a diverged one only that it diverged."""
         found = {"last": self._ask(state.model)} if state.diverged_step is None else {}
-        if found and not math.isfinite(found["last"]["upstream_loss"]):
+        if found and not math.isfinite(found["last"].get("upstream_loss", 0.0)):
             state.diverged_step, found = state.step, {}
         if state.diverged_step is not None:
             self._append(state, "last", {"status": "diverged", "diverged_step": state.diverged_step}, [])
@@ -54,12 +54,14 @@ class Evaluator:
         common = {
             "cooled_down": False,
             "wall_seconds": state.seconds,
-            "training_images_per_second": state.step * self.config.recipe.batch_size / max(state.seconds, 1e-9),
+            "training_images_per_second": state.step * self.config.recipe.batch_size / max(state.seconds, 1e-9) or None,
             "precision": precision_of(self.config, self.device),
         }
         state.evaluations.append({"step": state.step, "weights": weights, "columns": common | columns, "evals": evals})
 
     def _ask(self, model: nn.Module) -> dict[str, Any]:
+        if getattr(model, "num_classes", self.config.num_classes) != self.config.num_classes:
+            return {}  # a checkpoint that tells other classes apart: it has downstream errors only
         with autocast(self.config, self.device):
             test = evaluate_upstream(model, self.test)
             val = evaluate_upstream(model, self.val) if len(self.val.labels) else {}
@@ -73,7 +75,7 @@ class Evaluator:
         }
 
     def _memorised(self, state: TrainingState, columns: dict[str, Any]) -> bool | None:
-        train, val = columns["train_error"], columns["upstream_val_error"]
+        train, val = columns.get("train_error"), columns.get("upstream_val_error")
         if train is None or val is None:
             return None
         return is_memorised(train, [*state.val_errors, val], len(self.val.labels))
@@ -100,8 +102,10 @@ def mark_finished(state: TrainingState, config: RunConfig) -> list[dict[str, Any
     return evaluations
 
 
-def _train_loss(state: TrainingState) -> float:
-    return float(torch.stack(state.losses).mean()) if state.losses else state.log[-1]["loss"]
+def _train_loss(state: TrainingState) -> float | None:
+    if state.losses:
+        return float(torch.stack(state.losses).mean())
+    return state.log[-1]["loss"] if state.log else None
 
 
 @torch.inference_mode()
@@ -130,7 +134,7 @@ def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: 
         )  # fmt: skip
         for result in results:
             yield {
-                "task": task, "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
+                "task": task_name(task), "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
                 "num_classes": num_classes, **vars(result),
             }  # fmt: skip
 

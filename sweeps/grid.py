@@ -1,16 +1,22 @@
 """From a spec to the runs it asks for: every cell resolved, duplicates dropped, runs that share a trunk together."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .config import EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
-from .data.datasets import find_dataset
+from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
+from .data.datasets import find_dataset, task_name
+from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .recipes import find_recipe
 from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
-from .spec import CellSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec
+from .spec import CellSpec, EvaluateSpec, ScheduleSpec, SpecError, SweepSpec, UpstreamSpec, fault_lines
 
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
+
+_MOST_STEPS = 2**31 - 1  # of a run: what the libraries take for a whole number
+_NO_SCHEDULE = ScheduleSpec(kind="constant")
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,17 @@ class Trunk:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep's trunks, a pure function of its spec."""
+    """A sweep's trunks, a pure function of its spec.
+
+    Attributes:
+        alone: why runs of several lengths that a trunk could train are trained alone, and how many they are.
+    """
 
     name: str
     order: str
     trunks: tuple[Trunk, ...]
     num_duplicates: int
+    alone: tuple[tuple[str, int], ...] = ()
 
     @property
     def configs(self) -> list[RunConfig]:
@@ -59,20 +70,54 @@ def make_plan(spec: SweepSpec) -> Plan:
     Raises:
         SpecError: a cell that cannot be: a subset larger than the data, a cooldown longer than the run, ...
     """
-    configs, errors = [], {}
+    configs: list[RunConfig] = []
+    faults: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
     for cell in spec.cells:
         try:
-            configs.append(resolve(cell))
-        except ValueError as error:
-            errors[str(error)] = None
-    if errors:
-        raise SpecError("\n".join(errors))
+            config = resolve(cell)
+        except (ValueError, FileNotFoundError) as error:
+            faults[str(error)] += 1
+            continue
+        configs.append(config)
+        if reason := _why_alone(cell):
+            reasons[config.run_id] = reason
+    if faults:
+        raise SpecError(fault_lines(faults, len(spec.cells)))
     unique = {config.run_id: config for config in configs}
-    trunks: dict[str, list[RunConfig]] = {}
-    for config in unique.values():
-        trunks.setdefault(Trunk((config,)).trunk_id, []).append(config)
-    grouped = tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in trunks.values())
-    return Plan(spec.name, spec.order, grouped, len(configs) - len(unique))
+    alone = _count_alone(unique[run_id] for run_id in reasons)
+    counts = Counter(reasons[run_id] for run_id in alone)
+    trunks = _trunks(unique.values())
+    return Plan(spec.name, spec.order, trunks, len(configs) - len(unique), tuple(counts.items()))
+
+
+def _trunks(configs: Iterable[RunConfig]) -> tuple[Trunk, ...]:
+    groups: defaultdict[str, list[RunConfig]] = defaultdict(list)
+    for config in configs:
+        groups[Trunk((config,)).trunk_id].append(config)
+    return tuple(Trunk(tuple(sorted(group, key=lambda c: c.steps))) for group in groups.values())
+
+
+def _why_alone(cell: CellSpec) -> str | None:
+    """Why a run shares no steps with runs of other lengths; None where it does."""
+    schedule, every = _schedule_spec(cell), cell.evaluate.every
+    if not schedule_may_branch(schedule.kind):
+        return f"schedule.kind {schedule.kind!r} depends on the length of the run"
+    if schedule.warmup.unit == "%" and schedule.warmup.value:
+        return "schedule.warmup in percent: give it in steps, epochs or examples"
+    if every and every.unit == "%":
+        return "evaluate.every in percent: give it in steps, epochs or examples"
+    return None
+
+
+def _count_alone(configs: Iterable[RunConfig]) -> list[str]:
+    """Run ids of those of which there are several that differ in their length only."""
+    cells: defaultdict[str, list[str]] = defaultdict(list)
+    for config in configs:
+        of_no_length = {"schedule": config.schedule.model_copy(update={"warmup_steps": 0, "cooldown_steps": 0})}
+        of_no_length |= {"steps": 0, "evaluate": config.evaluate.model_copy(update={"every_steps": None})}
+        cells[config.model_copy(update=of_no_length).run_id].append(config.run_id)
+    return [run_id for group in cells.values() if len(group) > 1 for run_id in group]
 
 
 def resolve(cell: CellSpec) -> RunConfig:
@@ -81,25 +126,24 @@ def resolve(cell: CellSpec) -> RunConfig:
     Raises:
         ValueError: the field and the fact.
     """
-    upstream = _upstream(cell.upstream)
+    downstream = _downstream(cell.downstream)
+    upstream = _upstream(cell.upstream, downstream.tasks)
     train_examples = _train_examples(cell.train_examples, upstream)
-    recipe = find_recipe(cell.recipe.name)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
-    steps = (cell.length or parse_duration(recipe.length)).in_steps(**sizes)
-    if steps < 1:
-        raise ValueError(f"steps: a run needs at least one step, got {cell.length}")
-    schedule = cell.schedule or ScheduleSpec.model_validate(recipe.schedule)
-    every = cell.evaluate.every.in_steps(**sizes, total_steps=steps) if cell.evaluate.every else None
+    steps = _num_steps(cell, sizes)
+    model = cell.model.fitted(upstream.image_size)
+    if getattr(model, "distilled", False) and not cell.recipe.teacher:
+        raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
     return RunConfig(
         upstream=upstream,
-        model=cell.model.fitted(upstream.image_size),
+        model=model,
         train_examples=train_examples,
         steps=steps,
         recipe=cell.recipe,
-        schedule=_schedule(schedule, steps, sizes),
+        schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
-        evaluate=EvaluateConfig(every_steps=every, **cell.evaluate.model_dump(exclude={"every"})),
-        downstream=cell.downstream,
+        evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
+        downstream=downstream,
         precision=cell.precision,
         threads=cell.threads,
         compile=cell.compile,
@@ -109,8 +153,56 @@ def resolve(cell: CellSpec) -> RunConfig:
     )
 
 
-def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
-    dataset = find_dataset(spec.dataset)
+def _num_steps(cell: CellSpec, sizes: dict[str, int]) -> int:
+    length = cell.length or parse_duration(find_recipe(cell.recipe.name).length)
+    steps = length.in_steps(**sizes)
+    if not cell.model.trainable:
+        if steps:
+            raise ValueError(f"steps: model.{cell.model.family} is only evaluated, which takes steps: 0, got {steps}")
+        return 0
+    if not 1 <= steps <= _MOST_STEPS:
+        raise ValueError(
+            f"{length.unit}: a run has 1 to {_MOST_STEPS} steps, got {_written(length)}, which is"
+            f" {_written(Duration(steps, 'steps'))} of {sizes['batch_size']} images"
+        )
+    return steps
+
+
+def _schedule_spec(cell: CellSpec) -> ScheduleSpec:
+    return cell.schedule or ScheduleSpec.model_validate(find_recipe(cell.recipe.name).schedule)
+
+
+def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int]) -> EvaluateConfig:
+    """An `every` beyond the run's end evaluates at the end only."""
+    every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every and steps else None
+    if spec.every and every == 0:
+        raise ValueError(f"evaluate.every: must be a step or more, got {_written(spec.every)}")
+    if spec.stop_after and every is None:
+        raise ValueError("evaluate.stop_after: counts evaluations on the way, and evaluate.every is not given")
+    if spec.stop_after and not upstream.num_val:
+        raise ValueError(
+            "evaluate.stop_after: goes by the error on held-out training images, and upstream.val_fraction holds out"
+            f" none of {upstream.num_train}"
+        )
+    return EvaluateConfig(every_steps=every, **spec.model_dump(exclude={"every"}))
+
+
+def _written(duration: Duration) -> str:
+    return f"{duration.value:g}{'%' if duration.unit == '%' else f' {duration.unit}'}"
+
+
+def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
+    """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
+    tasks = expand_tasks(spec.tasks).tasks
+    names = [task_name(task) for task in tasks]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"downstream.tasks: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
+    versions = tuple(find_dataset(task).version for task in tasks if ":" in task)
+    return spec.model_copy(update={"tasks": tasks, "folder_versions": versions})
+
+
+def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
+    dataset = find_dataset(spec.dataset, spec.folder)
     if spec.num_images and not dataset.generated:
         raise ValueError(
             f"upstream.num_images: {spec.dataset!r} has {dataset.num_train} images and cannot be made longer"
@@ -122,14 +214,27 @@ def _upstream(spec: UpstreamSpec) -> UpstreamConfig:
         version=dataset.version,
         num_train=num_train,
         num_val=num_val,
+        num_duplicates=_num_duplicates(spec, num_train, tasks) if spec.remove_duplicates else 0,
         num_classes=dataset.num_classes,
         image_size=spec.image_size or dataset.image_size,
     )
 
 
+def _num_duplicates(spec: UpstreamSpec, num_train: int, tasks: tuple[str, ...]) -> int:
+    """Known before training, so that a run trains on as many images as its config says."""
+    from .data.duplicates import upstream_duplicates  # takes scipy, and torch where images are resized
+
+    return len(upstream_duplicates(spec.dataset, spec.folder, num_train, tasks).rows)
+
+
 def _train_examples(amount: Duration, upstream: UpstreamConfig) -> int:
     """A number up to the whole training set; the held-out part is taken off a subset that would reach into it."""
-    available = upstream.num_train - upstream.num_val
+    available = upstream.num_train - upstream.num_duplicates - upstream.num_val
+    if available < 1:
+        raise ValueError(
+            f"upstream: of {upstream.num_train} training images {upstream.num_duplicates} repeat test images"
+            f" and {upstream.num_val} are held out (val_fraction), which leaves none"
+        )
     wanted = round(amount.value / 100 * available) if amount.unit == "%" else round(amount.value)
     if not 1 <= wanted <= upstream.num_train:
         raise ValueError(
@@ -143,4 +248,7 @@ def _schedule(spec: ScheduleSpec, steps: int, sizes: dict[str, int]) -> Schedule
     cooldown = spec.cooldown.in_steps(**sizes, total_steps=steps)
     if warmup + cooldown > steps:
         raise ValueError(f"schedule: warm-up {warmup} and cooldown {cooldown} are longer than the run of {steps} steps")
-    return ScheduleConfig(kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown)
+    return ScheduleConfig(
+        kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown,
+        timescale_steps=max(1, spec.timescale.in_steps(**sizes, total_steps=steps)),
+    )  # fmt: skip

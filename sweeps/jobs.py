@@ -16,7 +16,9 @@ import torch
 
 from scaling.records import write_records
 
+from .augment import describe_augment
 from .config import RunConfig
+from .data.datasets import task_name
 from .grid import Trunk
 from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
@@ -25,6 +27,20 @@ from .train import FinishedRun, load_training_data, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
 
+_RECIPE_COLUMNS = [
+    "beta1",
+    "beta2",
+    "weight_decay_rule",
+    "grad_clip",
+    "rand_augment_ops",
+    "rand_augment_magnitude",
+    "mixup",
+    "cutmix",
+    "erase",
+    "repeats",
+    "head_bias",
+    "ema_decay",
+]
 _REPORT_SECONDS = 0.25
 _MAX_FAILURE = 500  # characters of a failure's one line
 
@@ -136,11 +152,11 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
     return {
         "run_id": config.run_id,
         "source": f"sweep:{name}",
-        "upstream_dataset": config.upstream.dataset,
+        "upstream_dataset": task_name(config.upstream.dataset, config.upstream.folder),
         "eval_split": "test",
         "num_classes": config.num_classes,
         "image_size": config.image_size,
-        "train_examples": config.train_examples,
+        "train_examples": config.train_examples if config.steps else None,
         "model_family": config.model.family,
         "model_variant": config.model.variant,
         "batch_size": recipe.batch_size,
@@ -154,12 +170,13 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "schedule": schedule.kind,
         "warmup_steps": schedule.warmup_steps,
         "cooldown_steps": schedule.cooldown_steps,
-        "augment": recipe.augment,
+        "augment": describe_augment(recipe),
         "label_loss": recipe.label_loss,
         "label_smoothing": recipe.label_smoothing,
         "drop_path": recipe.drop_path,
         "teacher": recipe.teacher,
         "sam_rho": recipe.sam_rho,
+        **{name: getattr(recipe, name) for name in _RECIPE_COLUMNS},
         "seed": config.seed,
         "num_threads": config.threads,
         "numerics_version": config.numerics_version,

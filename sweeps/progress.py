@@ -79,7 +79,9 @@ class SweepProgress:
         if is_terminal:
             self._bar.update(self._task, completed=done, runs=self._runs(), left=self._time_left())
         else:
-            self._console.print(f"{done / self._total:.0%}: {self._runs()}, {self._time_left()}", highlight=False)
+            self._console.print(
+                f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}", highlight=False
+            )
 
     def _runs(self) -> str:
         return f"{self._num_finished} of {self._num_runs} runs done"

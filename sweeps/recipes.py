@@ -1,4 +1,10 @@
-"""The table of training recipes: one sourced row each. A spec's `recipe` names a row and may change its fields."""
+"""The table of training recipes: one sourced row each. A spec's `recipe` names a row and may change its fields.
+
+Where a paper gives its learning rate for a batch size ("5e-4 x batch/512"), a row has the plain number at the row's
+batch size, and its source says so: a spec that changes `batch_size` keeps `lr`. Weight decay is what a step of the
+published code shrinks a weight by, in the terms of `weight_decay_rule`. Where a paper and its code differ, a comment
+says how.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +18,27 @@ class Recipe:
 
     Attributes:
         length: a duration with its unit, such as "2500 steps" or "300 epochs".
+        required: fields that a spec must give since the source has no one value, and what the source has.
     """
 
     source: str
     fields: dict[str, Any]
     schedule: dict[str, str] = field(default_factory=dict)
     length: str = "1000 steps"
+    required: dict[str, str] = field(default_factory=dict)
 
+
+# Touvron et al. 2021 and Liu et al. 2022 train with the same augmentation; timm's `rand-m9-mstd0.5-inc1`.
+_DEIT_AUGMENTATION = {
+    "augment": "inception_flip",
+    "rand_augment_ops": 2,
+    "rand_augment_magnitude": 9.0,
+    "rand_augment_policy": "timm",
+    "mixup": 0.8,
+    "cutmix": 1.0,
+    "erase": 0.25,
+    "label_smoothing": 0.1,
+}
 
 RECIPES = {
     "small_scale": Recipe(
@@ -34,6 +54,137 @@ RECIPES = {
         },
         schedule={"kind": "cosine", "warmup": "250 steps", "cooldown": "0 steps"},
         length="2500 steps",
+    ),
+    "bv_vit_s16": Recipe(
+        source="Beyer et al. 2022 (arXiv 2205.01580), big_vision `configs/vit_s16_i1k.py`; lr at batch 1024",
+        fields={
+            "optimizer": "adamw_bf16",  # `mu_dtype="bfloat16"` of the config
+            "lr": 1e-3,
+            "weight_decay": 1e-4,
+            "weight_decay_rule": "decoupled",  # big_vision multiplies it by the schedule, not by the learning rate
+            "head_lr_multiplier": 1.0,
+            "grad_clip": 1.0,
+            "batch_size": 1024,
+            "augment": "inception_flip",
+            "rand_augment_ops": 2,
+            "rand_augment_magnitude": 10.0,
+            "rand_augment_policy": "big_vision",
+            "mixup": 0.2,
+            "label_smoothing": 0.0,
+        },
+        schedule={"kind": "cosine", "warmup": "10000 steps", "cooldown": "0 steps"},
+        length="90 epochs",
+    ),
+    "zhai2021": Recipe(
+        source=(
+            "Zhai et al. 2021 (arXiv 2106.04560), section 3 and appendix C, and big_vision "
+            "`configs/proj/scaling_laws/train_vit_g.py`; lr at batch 4096"
+        ),
+        fields={
+            "optimizer": "adafactor",
+            "lr": 8e-4,
+            "weight_decay": 0.03,  # the config's .03 * 8e-4, decoupled, is the paper's .03 times the learning rate
+            "head_lr_multiplier": 1.0,
+            "head_weight_decay": 3.0,  # `wd_mults` of 100 for the head's kernel
+            "grad_clip": 1.0,
+            "batch_size": 4096,  # the config's 16,384 is of ViT-g
+            "augment": "inception_flip",
+            "label_loss": "sigmoid",
+            "head_bias": -10.0,
+            "label_smoothing": 0.0,
+        },
+        # The cooldown is 50,000 steps where a run is longer than 60,000: set `schedule.cooldown` there.
+        schedule={"kind": "rsqrt", "warmup": "10000 steps", "cooldown": "10000 steps"},
+        length="60000 steps",
+    ),
+    "abnar2021": Recipe(
+        source="Abnar et al. 2021 (arXiv 2110.02095), appendix; lr at batch 4096, for ViT-L 4e-4",
+        fields={
+            "optimizer": "adamw",  # "Adam", with the weight decay of Dosovitskiy et al. 2020
+            "lr": 8e-4,
+            "beta1": 0.9,
+            "beta2": 0.999,
+            "weight_decay": 0.1,
+            "head_lr_multiplier": 1.0,
+            "batch_size": 4096,
+            "augment": "inception_flip",  # as in Dosovitskiy et al. 2020; the paper does not say
+            "label_smoothing": 0.0,
+        },
+        schedule={"kind": "linear", "warmup": "1000 steps", "cooldown": "0 steps"},
+        length="7 epochs",  # of JFT, as in Dosovitskiy et al. 2020; the paper varies it
+    ),
+    "deit": Recipe(
+        source="Touvron et al. 2021 (arXiv 2012.12877), Table 9, DeiT-B; lr 5e-4 x batch/512 at batch 1024",
+        fields={
+            "optimizer": "adamw",
+            "lr": 1e-3,
+            "weight_decay": 0.05,
+            "head_lr_multiplier": 1.0,
+            "batch_size": 1024,
+            **_DEIT_AUGMENTATION,
+            "repeats": 3,
+            "drop_path": 0.1,
+            # The code also keeps a moving average (.99996) by default; the paper's results are of the last weights.
+        },
+        # The code warms up from 1e-6 and decays to 1e-5, not from and to 0.
+        schedule={"kind": "cosine", "warmup": "5 epochs", "cooldown": "0 steps"},
+        length="300 epochs",
+    ),
+    "convnext": Recipe(
+        source="Liu et al. 2022 (arXiv 2201.03545), Table 5, ConvNeXt-T; lr at batch 4096",
+        fields={
+            "optimizer": "adamw",
+            "lr": 4e-3,
+            "weight_decay": 0.05,
+            "head_lr_multiplier": 1.0,
+            "batch_size": 4096,
+            **_DEIT_AUGMENTATION,
+            "drop_path": 0.1,  # T; .4 for S, .5 for B and L; isotropic .1, .2, .5 for S, B, L
+            "ema_decay": 0.9999,
+        },
+        schedule={"kind": "cosine", "warmup": "20 epochs", "cooldown": "0 steps"},  # isotropic 50 epochs
+        length="300 epochs",
+    ),
+    "bit": Recipe(
+        source="Kolesnikov et al. 2020 (arXiv 1912.11370), section 3; lr .03 x batch/256 at batch 4096",
+        fields={
+            "optimizer": "sgd",
+            "lr": 0.48,
+            "beta1": 0.9,
+            "weight_decay": 1e-4,
+            "weight_decay_rule": "l2",
+            "head_lr_multiplier": 1.0,
+            "batch_size": 4096,
+            "augment": "inception_flip",
+            "label_smoothing": 0.0,
+            # big_vision's later `configs/bit_i21k.py` differs: cosine, decoupled decay, clip 1, sigmoid, bias -10.
+        },
+        schedule={"kind": "staircase", "warmup": "5000 steps", "cooldown": "0 steps"},
+        length="90 epochs",
+    ),
+    "sam": Recipe(
+        source=(
+            "Chen, Hsieh and Gong 2021 (arXiv 2106.01548), appendix, ViT and Mixer on ImageNet-1k; lr at batch 4096; "
+            "schedule as in big_vision `configs/proj/gsam/vit_i1k_gsam_no_aug.py`"
+        ),
+        fields={
+            "optimizer": "adamw",
+            "lr": 3e-3,
+            "weight_decay": 0.3,
+            "head_lr_multiplier": 1.0,
+            "grad_clip": 1.0,
+            "batch_size": 4096,
+            "augment": "inception_flip",
+            "label_smoothing": 0.0,
+            # The config of its successor GSAM has the sigmoid loss with a head bias of -10.
+        },
+        schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},
+        length="300 epochs",
+        required={
+            "sam_rho": (
+                "which Chen et al. 2021 set by model: from 0.05 (ViT-S/32) over 0.2 (ViT-B/16) to 0.6 (Mixer-B/16)"
+            )
+        },
     ),
 }
 

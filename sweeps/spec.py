@@ -1,24 +1,32 @@
 """A sweep's spec: one YAML file, in which a list anywhere is an axis of the grid. Every fault names its field."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from .config import DatasetName, DownstreamConfig, RecipeConfig, ScheduleKind
+from .data.datasets import find_dataset
 from .durations import Duration, parse_duration
+from .fields import Amount as Number
 from .fields import Count, Section, Seed
 from .models import FAMILIES, ModelConfig
+from .rates import RATE_FIELDS, RateRule, with_rates
 
-__all__ = ["CellSpec", "SpecError", "SweepSpec", "parse_spec", "read_spec"]
+__all__ = ["CellSpec", "SpecError", "SweepSpec", "fault_lines", "parse_spec", "read_spec"]
 
 _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
-_LIST_FIELDS = {"model.resnet.depth", "downstream.tasks", "downstream.shots"}
+_LIST_FIELDS = {
+    "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots",
+}  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
 
@@ -88,18 +96,31 @@ def parse_spec(raw: Any) -> SweepSpec:
     order = raw.get("order", "cheapest_first")
     if order not in ("cheapest_first", "largest_first"):
         raise SpecError(f"order: must be 'cheapest_first' or 'largest_first', got {order!r}")
-    errors: dict[str, None] = {}
-    cells = []
+    faults: Counter[str] = Counter()
+    cells, num_cells = [], 0
     for values in _expand_cells({key: value for key, value in raw.items() if key not in _SWEEP_FIELDS}):
+        num_cells += 1
         try:
             cells.append(CellSpec.model_validate(values))
         except ValidationError as error:
-            errors |= dict.fromkeys(_sentences(error, values))
-    if errors:
-        shown = list(errors)[:_MAX_SHOWN_ERRORS]
-        more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
-        raise SpecError("\n".join(shown + more))
+            faults.update(list(dict.fromkeys(_sentences(error))))
+    if faults:
+        raise SpecError(fault_lines(faults, num_cells))
     return SweepSpec(name, order, tuple(cells))
+
+
+def fault_lines(faults: Mapping[str, int], num_cells: int) -> str:
+    """A line a fault, with how many of the cells have it where it is not all of them; of many the first few.
+
+    >>> print(fault_lines({"steps: ...": 2, "threads: ...": 8}, num_cells=8))
+    steps: ... (in 2 of 8 cells)
+    threads: ...
+    """
+    lines = [
+        line if count == num_cells else f"{line} (in {count} of {num_cells} cells)" for line, count in faults.items()
+    ]
+    more = [f"and {len(lines) - _MAX_SHOWN_ERRORS} more"] if len(lines) > _MAX_SHOWN_ERRORS else []
+    return "\n".join(lines[:_MAX_SHOWN_ERRORS] + more)
 
 
 # Fields of one cell -------------------------------------------------------------------------------------------
@@ -140,6 +161,7 @@ class ScheduleSpec(Section):
     kind: ScheduleKind
     warmup: Length = Duration(0, "steps")
     cooldown: Length = Duration(0, "steps")
+    timescale: Length = Duration(10_000, "steps")
 
 
 class EvaluateSpec(Section):
@@ -156,8 +178,8 @@ class CellSpec(Section):
     model: ModelConfig
     train_examples: Amount = Duration(100, "%")
     steps: Annotated[Any, BeforeValidator(_num_steps)] = None
-    epochs: float | None = Field(default=None, gt=0, le=1e9)
-    examples: float | None = Field(default=None, gt=0, le=1e15)
+    epochs: Number | None = Field(default=None, gt=0, le=1e9)
+    examples: Number | None = Field(default=None, gt=0, le=1e15)
     recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))
     schedule: ScheduleSpec | None = None
     seed: Seed = 0
@@ -169,12 +191,27 @@ class CellSpec(Section):
     cuda_graph: bool = False
     keep_model: bool = False
 
+    @field_validator("recipe", mode="before")
+    @classmethod
+    def _rates_by_rule(cls, recipe: Any, info: ValidationInfo) -> Any:
+        is_known = {"model", "upstream"} <= set(info.data)  # else the cell has a fault of its own, told alone
+        return with_rates(recipe, _width(info.data["model"], info.data["upstream"]) if is_known else 1)
+
     @property
     def length(self) -> Duration | None:
         """How long the run is; None leaves it to the recipe."""
         if self.epochs or self.examples:
             return Duration(self.epochs, "epochs") if self.epochs else Duration(self.examples or 0, "examples")
         return self.steps
+
+
+def _width(model: ModelConfig, upstream: UpstreamSpec) -> int | None:
+    """The model's width, of a family with stages the first one's; None where it has none."""
+    image_size = upstream.image_size or find_dataset(upstream.dataset).image_size
+    try:
+        return model.fitted(image_size).shape_columns(image_size).get("width")
+    except ValueError:  # a shape that cannot take such images, which `make_plan` tells
+        return 1
 
 
 # The grid -----------------------------------------------------------------------------------------------------
@@ -188,11 +225,11 @@ def _expand_cells(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
     raw = _seeds_as_seed(raw)
     for family, entries in families.items():
         if family not in FAMILIES:
-            raise SpecError(f"model: unknown family {family!r}; valid: {list(FAMILIES)}")
+            raise SpecError(f"model: unknown family {family!r}{_near(family, list(FAMILIES))} valid: {list(FAMILIES)}")
         if entries in ([], None):
             raise SpecError(f"model.{family}: needs at least one shape, got {entries!r}")
         for entry in entries if isinstance(entries, list) else [entries]:
-            if isinstance(entry, str):
+            if isinstance(entry, str | int) and not isinstance(entry, bool):  # YAML takes ResNet's 50 for a number
                 entry = {"variant": entry}
             if not isinstance(entry, Mapping):
                 raise SpecError(
@@ -238,6 +275,7 @@ def _axes(value: Any, field: str) -> list[Any]:
     if field in _LIST_FIELDS:
         return value
     if not value:
+        field = "seeds" if field == "seed" else field
         raise SpecError(f"{field}: an axis needs at least one value, got []")
     return [choice for item in value for choice in _axes(item, field)]
 
@@ -245,19 +283,36 @@ def _axes(value: Any, field: str) -> list[Any]:
 # Messages -----------------------------------------------------------------------------------------------------
 
 
-def _sentences(error: ValidationError, values: Mapping[str, Any]) -> Iterator[str]:
-    for fault in error.errors():
+def _sentences(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False):
         field = ".".join(str(part) for part in fault["loc"])
         field = "seeds" if field == "seed" else field
         got = fault["input"]
         if fault["type"] == "extra_forbidden":
-            yield f"{field}: unknown field; valid: {_valid_fields(fault['loc'][:-1])}"
+            valid = _valid_fields(fault["loc"][:-1])
+            yield f"{field}: unknown field{_near(fault['loc'][-1], valid)} valid: {valid}"
         elif fault["type"] == "missing":
             yield f"{field}: missing"
+        elif fault["type"] == "model_type":
+            yield f"{field}: must be a mapping of {_valid_fields(fault['loc'])}, got {got!r}"
         else:
             message = fault["msg"].removeprefix("Value error, ")
-            shown = "" if isinstance(got, Mapping) or repr(got) in message else f", got {got!r}"
+            shown = "" if isinstance(got, Mapping) or f"got {got!r}" in message else f", got {got!r}"
             yield f"{field}: {message[0].lower() + message[1:]}{shown}"
+
+
+def _near(name: Any, valid: list[str]) -> str:
+    """What was meant by an unknown name: a near one of its section, or the same one of another."""
+    of_sections = {f"{section}.{name}" for section in CellSpec.model_fields if name in _fields_in(section)}
+    found = [*get_close_matches(str(name), valid, n=1), *sorted(of_sections)]
+    return f", did you mean {' or '.join(map(repr, found))}?" if found else ";"
+
+
+def _fields_in(section: str) -> list[str]:
+    """Of a section other than the model, whose fields depend on the family; [] of what is no section."""
+    annotation = CellSpec.model_fields[section].annotation
+    sections = [t for t in (annotation, *get_args(annotation)) if isinstance(t, type) and issubclass(t, Section)]
+    return [] if section == "model" else [name for found in sections for name in found.model_fields]
 
 
 def _valid_fields(path: tuple[Any, ...]) -> list[str]:
@@ -266,8 +321,6 @@ def _valid_fields(path: tuple[Any, ...]) -> list[str]:
         return sorted({*CellSpec.model_fields, *_SWEEP_FIELDS, "seeds"} - {"seed"})
     if path[0] == "model":
         return sorted({*FAMILIES[path[1]].model_fields, "variant"} - {"family"})
-    section: Any = CellSpec
-    for part in path:
-        annotation = section.model_fields[part].annotation
-        section = next(t for t in (annotation, *get_args(annotation)) if isinstance(t, type) and issubclass(t, Section))
-    return sorted(section.model_fields)
+    if path[0] == "recipe" and path[1:2] and path[1] in RATE_FIELDS:
+        return sorted(RateRule.model_fields)
+    return sorted(_fields_in(path[0]))

@@ -10,8 +10,8 @@ from .augment import augment_batch
 from .augment.streams import rng_of
 from .config import RunConfig
 from .data.images import Images
-from .losses import training_loss
-from .optimizers import set_learning_rate
+from .losses import distillation_loss, training_loss
+from .optimizers import clip_gradients, perturbed_weights, set_learning_rate
 from .precision import autocast
 from .schedules import learning_rate_factor
 from .state import TrainingState
@@ -37,6 +37,10 @@ class TrainingStep:
         inputs, targets = augment_batch(*images, recipe, seed=config.seed, step=step, num_classes=config.num_classes)
         gradient = self._gradient(state, inputs, targets)
         loss = gradient()
+        if recipe.sam_rho is not None:
+            with perturbed_weights(state.model, recipe.sam_rho):
+                gradient()
+        clip_gradients(state.model, recipe)
         state.optimizer.step()
         if state.average is not None:
             state.average.update(state.model)  # type: ignore[operator]
@@ -55,12 +59,24 @@ class TrainingStep:
             state.model.train()
             state.optimizer.zero_grad(set_to_none=True)
             with autocast(self.config, self.device):
-                logits = state.model(inputs)
-            loss = training_loss(logits, targets, self.config.recipe, classes)
+                outputs = state.model(inputs)
+            loss = self._loss(outputs, targets, classes)
             loss.backward()
             return loss.detach()
 
         return gradient
+
+    def _loss(
+        self,
+        outputs: torch.Tensor | tuple[torch.Tensor, torch.Tensor],
+        targets: torch.Tensor,
+        classes: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """A model without a distillation token learns labels and teacher with the same logits."""
+        logits, distilled = outputs if isinstance(outputs, tuple) else (outputs, outputs)
+        if classes is None:
+            return training_loss(logits, targets, self.config.recipe)
+        return distillation_loss(logits, distilled, targets, classes, self.config.recipe)
 
     @torch.no_grad()
     def _teacher_classes(self, inputs: torch.Tensor) -> torch.Tensor | None:

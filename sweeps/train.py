@@ -19,8 +19,10 @@ from .acceleration import accelerate
 from .config import RunConfig
 from .data.batches import ResidentSource, Source
 from .data.images import Images, load_images
+from .data.kept import kept_rows
 from .data.subsets import split_train_val
 from .evaluate import Evaluator, mark_finished
+from .losses import init_head_bias
 from .optimizers import build_optimizer
 from .paths import TrunkPaths, write_text
 from .saved_model import load_model
@@ -66,8 +68,10 @@ def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
     upstream = config.upstream
     train = load_images(upstream.dataset, "train", upstream.image_size, upstream.num_train, upstream.folder)
     test = load_images(upstream.dataset, "test", upstream.image_size, config.evaluate.max_upstream, upstream.folder)
-    subset, held_out = split_train_val(train.labels.numpy(), upstream.num_val, config.train_examples, config.seed)
-    return TrainingData(train.take(subset).to(device), train.take(held_out).to(device), test.to(device))
+    kept = kept_rows(upstream, config.downstream.tasks)
+    labels = train.labels.numpy()[kept]
+    subset, held_out = split_train_val(labels, upstream.num_val, config.train_examples, config.seed)
+    return TrainingData(train.take(kept[subset]).to(device), train.take(kept[held_out]).to(device), test.to(device))
 
 
 def train_trunk(
@@ -168,6 +172,7 @@ def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     torch.manual_seed(config.seed)
     recipe = config.recipe
     model = config.model.build(config.image_size, config.num_classes, recipe.drop_path)
+    init_head_bias(model, recipe)
     model = accelerate(model, config, device)
     return TrainingState(model, build_optimizer(model, recipe), _average(model, recipe.ema_decay))
 

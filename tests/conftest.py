@@ -21,6 +21,15 @@ def data_folder():
     return Path(os.environ["SCALING_DATA_DIR"])
 
 
+@pytest.fixture(scope="session", autouse=True)
+def decoded_images(tmp_path_factory):
+    """Decoded images are cached in a folder of the tests' own, once for all of them."""
+    folder = tmp_path_factory.mktemp("decoded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SWEEPS_CACHE_DIR", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def chinchilla(data_folder):
     """234 points read off Figure 4 of Hoffmann et al. 2022: columns N, D, C and loss."""

@@ -20,6 +20,7 @@ from .sufficiency import plot_same_curve, plot_sufficiency
 from .tables import plot_audit, plot_factors, plot_rank_flips, plot_row_comparison
 from .transfer import plot_transfer
 from .trends import plot_trends
+from .tuning import plot_tuning
 from .windows import plot_windows
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "plot_sufficiency",
     "plot_transfer",
     "plot_trends",
+    "plot_tuning",
     "plot_wd_against_rank",
     "plot_windows",
 ]

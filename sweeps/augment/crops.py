@@ -2,10 +2,12 @@
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
+from .boxes import crop_boxes, crop_flips
 from .streams import rng_of
 
-__all__ = ["crop_flip", "shift_and_mirror"]
+__all__ = ["crop_flip", "inception_flip", "resample_boxes", "shift_and_mirror"]
 
 _PADDING = 4  # pixels, as in He et al. 2016 (arXiv 1512.03385), section 4.2
 
@@ -18,6 +20,16 @@ def crop_flip(pixels: torch.Tensor, seed: int, step: int) -> torch.Tensor:
     return shift_and_mirror(pixels, shift, rng.random((num_images, 1)) < 0.5)
 
 
+def inception_flip(pixels: torch.Tensor, seed: int, step: int) -> torch.Tensor:
+    """A random part of each image enlarged to the whole, mirrored half the time: uint8, the shape given.
+
+    Source: Szegedy et al. 2015 (arXiv 1409.4842), section 6; boxes as `sweeps.augment.boxes` draws them.
+    """
+    num_images, height, width, _ = pixels.shape
+    boxes = crop_boxes(seed, step, num_images, (height, width))
+    return resample_boxes(pixels, boxes, crop_flips(seed, step, num_images))
+
+
 def shift_and_mirror(pixels: torch.Tensor, shift: np.ndarray, flip: np.ndarray) -> torch.Tensor:
     """Images moved by `shift` pixels (reflected at the border), then mirrored where `flip`: one gather.
 
@@ -27,15 +39,57 @@ def shift_and_mirror(pixels: torch.Tensor, shift: np.ndarray, flip: np.ndarray) 
         flip: shape (b, 1).
     """
     num_images, height, width, channels = pixels.shape
-    rows = _reflect(np.arange(height) - shift[0], height)
-    columns = np.arange(width)
-    columns = _reflect(np.where(flip, width - 1 - columns, columns) - shift[1], width)
-    first = np.arange(num_images)[:, None] * height
-    place = (first + rows)[:, :, None] * width + columns[:, None, :]
-    flat = torch.from_numpy(place.reshape(-1)).to(pixels.device)
-    return pixels.reshape(-1, channels)[flat].view(num_images, height, width, channels)
+    device = pixels.device
+    moved = torch.from_numpy(shift.astype(np.int32)).to(device)
+    columns = _count(width, device)
+    columns = torch.where(torch.from_numpy(flip).to(device), width - 1 - columns, columns)
+    columns = _reflect(columns - moved[1], width)
+    rows = _reflect(_count(height, device) - moved[0], height)
+    rows = (rows + _count(num_images, device)[:, None] * height) * width
+    # 32-bit places and index_select are 2.5 times as fast on a CPU as 64-bit ones and plain indexing.
+    place = (rows[:, :, None] + columns[:, None, :]).view(-1)
+    return pixels.reshape(-1, channels).index_select(0, place).view(num_images, height, width, channels)
 
 
-def _reflect(position: np.ndarray, size: int) -> np.ndarray:
+def resample_boxes(pixels: torch.Tensor, boxes: np.ndarray, flip: np.ndarray) -> torch.Tensor:
+    """Parts of images enlarged to the size of the images (bilinear), then mirrored where `flip`.
+
+    A part is never larger than the result, so that there is nothing for antialiasing to smooth: this is torchvision's
+    `resized_crop` with or without it, in one call a batch.
+
+    Args:
+        pixels: uint8, shape (b, height, width, channels).
+        boxes: top, left, height, width in pixels, shape (b, 4).
+        flip: shape (b,).
+    """
+    _, height, width, _ = pixels.shape
+    top, left, box_height, box_width = (
+        torch.from_numpy(boxes.astype(np.float32)).to(pixels.device)[:, :, None].unbind(1)
+    )
+    rows = _centres(top, box_height, height)
+    columns = _centres(left, box_width, width)
+    columns = torch.where(torch.from_numpy(flip).to(pixels.device)[:, None], columns.flip(1), columns)
+    grid = torch.stack(torch.broadcast_tensors(columns[:, None, :], rows[:, :, None]), dim=-1)
+    images = pixels.permute(0, 3, 1, 2).float()
+    # Rows and columns lie inside the image: the padding is never seen, and "border" is the fastest.
+    resampled = F.grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    return resampled.permute(0, 2, 3, 1).contiguous().round_().to(torch.uint8)
+
+
+def _centres(start: torch.Tensor, length: torch.Tensor, size: int) -> torch.Tensor:
+    """Where the centres of `size` pixels that divide a part fall, in grid_sample's [-1, 1]; shape (b, size).
+
+    They stay between the centres of the part's first and last pixel, so that nothing outside of it is mixed in.
+    """
+    inside = (torch.arange(size, device=start.device) + 0.5) * (length / size) - 0.5
+    place = start + torch.minimum(inside.clamp(min=0), length - 1)
+    return (2 * place + 1) / size - 1
+
+
+def _count(number: int, device: torch.device) -> torch.Tensor:
+    return torch.arange(number, dtype=torch.int32, device=device)
+
+
+def _reflect(position: torch.Tensor, size: int) -> torch.Tensor:
     """Positions outside [0, size) mirrored back inside, the border pixel not repeated."""
-    return size - 1 - np.abs(size - 1 - np.abs(position))
+    return size - 1 - (size - 1 - position.abs()).abs()

@@ -1,6 +1,7 @@
 """Which images a step trains on, as a pure function of (seed, step), and where their pixels come from."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -8,28 +9,42 @@ import torch
 
 from .images import Images
 
-__all__ = ["ResidentSource", "Source", "batch_indices"]
+__all__ = ["ORDER_STREAM", "ResidentSource", "Source", "batch_indices"]
 
-_ORDER = 1  # stream of the seed; the others are those of `sweeps.augment.streams`
+ORDER_STREAM = 1  # stream of the seed; the others are those of `sweeps.augment.streams`
 
 
-def batch_indices(seed: int, step: int, batch_size: int, num_images: int, repeats: int = 1) -> np.ndarray:
+def batch_indices(
+    seed: int,
+    step: int,
+    batch_size: int,
+    num_images: int,
+    repeats: int = 1,
+    epoch_order: Callable[[int, int], np.ndarray] | None = None,
+) -> np.ndarray:
     """Indices of the images of a step, shape (batch_size,): epoch after epoch, each in an order of its own.
 
-    With `repeats` each image stands that often in its batch (Hoffer et al. 2020, arXiv 1901.09335).
+    With `repeats` each image stands that often in a row (repeated augmentation, Hoffer et al. 2020, arXiv 1901.09335);
+    where they do not divide the batch, the last one's go on in the next batch. `epoch_order` gives a permutation for
+    (seed, epoch) where it is not to be any of all.
 
     >>> sorted(np.concatenate([batch_indices(0, step, 4, 8) for step in (0, 1)]).tolist())
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    distinct = batch_size // repeats
-    position = step * distinct + np.arange(distinct)
+    position = (step * batch_size + np.arange(batch_size)) // repeats
     epoch, place = np.divmod(position, num_images)
-    chosen = np.concatenate([_epoch_order(seed, int(e), num_images)[place[epoch == e]] for e in np.unique(epoch)])
-    return np.repeat(chosen, repeats) if repeats > 1 else chosen
+    order = epoch_order or partial(_epoch_order, num_images=num_images)
+    return np.concatenate([order(seed, int(e))[place[epoch == e]] for e in np.unique(epoch)])
 
 
 class Source(Protocol):
-    """Training images by step."""
+    """Training images by step.
+
+    Attributes:
+        crops: its images are cut and mirrored at random already, so that "inception_flip" has nothing left to do.
+    """
+
+    crops: bool
 
     def batch(self, step: int) -> Images:
         """Pixels uint8 (b, height, width, 3) and labels int64 (b,) of a step, on the device."""
@@ -48,6 +63,8 @@ class ResidentSource:
         seed, batch_size, repeats: see `batch_indices`.
     """
 
+    crops = False
+
     def __init__(self, images: Images, *, seed: int, batch_size: int, repeats: int = 1):
         self._images = images
         self._order = (seed, batch_size, repeats)
@@ -56,7 +73,8 @@ class ResidentSource:
         seed, batch_size, repeats = self._order
         index = torch.from_numpy(batch_indices(seed, step, batch_size, len(self._images.labels), repeats))
         index = index.to(self._images.labels.device)
-        return Images(self._images.pixels[index], self._images.labels[index])
+        # On a CPU several times as fast as an index in brackets.
+        return Images(self._images.pixels.index_select(0, index), self._images.labels[index])
 
     def close(self) -> None:
         pass
@@ -64,4 +82,4 @@ class ResidentSource:
 
 @lru_cache(maxsize=4)
 def _epoch_order(seed: int, epoch: int, num_images: int) -> np.ndarray:
-    return np.random.default_rng([seed, epoch, _ORDER]).permutation(num_images)
+    return np.random.default_rng([seed, epoch, ORDER_STREAM]).permutation(num_images)

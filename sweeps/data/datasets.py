@@ -1,52 +1,90 @@
-"""One row a data set: how large it is and how its images are read. To add one, add a loader and a row."""
+"""Every data set by name: rows of a table, and folders and files that are described by looking there.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
+To add one, add a loader and a row. A folder is named as upstream by `dataset: image-folder` (or `arrays`) and
+`folder: PATH`, as a downstream task by `image-folder:PATH`; there the task's name is the last part of the path.
+"""
 
 from . import digits, fashion_mnist, procedural
+from .array_files import describe_arrays
+from .image_folder import describe_image_folder
+from .places import base_name
+from .rows import Arrays, DataSet
+from .torchvision_sets import TORCHVISION_SETS
 
-__all__ = ["DATASETS", "Arrays", "DataSet", "find_dataset"]
+__all__ = [
+    "DATASETS", "FOLDER_KINDS", "Arrays", "DataSet", "check_dataset_name", "dataset_is_there", "find_dataset",
+    "task_name", "why_missing",
+]  # fmt: skip
 
-Arrays = tuple[np.ndarray, np.ndarray]  # uint8 (n, height, width) or (n, height, width, 3), and int64 (n,)
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A labelled image set.
-
-    Attributes:
-        load: (split "train" or "test", number of images or None, folder or None) -> images and labels.
-        num_train, num_test: images in each split; of a generated set, the default number.
-        generated: any number of images can be had.
-        version: identity of the data; it enters the run id.
-        negative_control: labels say nothing of the images, so every accuracy above chance is a fault.
-    """
-
-    name: str
-    num_classes: int
-    image_size: int
-    num_train: int
-    num_test: int
-    load: Callable[[str, int | None, str | None], Arrays]
-    version: str
-    generated: bool = False
-    negative_control: bool = False
+FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays}
 
 
-def find_dataset(name: str) -> DataSet:
-    """The data set of that name.
+def find_dataset(name: str, folder: str | None = None) -> DataSet:
+    """The data set of that name; of a folder, by looking there.
+
+    Args:
+        name: a row of `DATASETS`; "image-folder" or "arrays", which need `folder`; or one of these, ":" and a path.
 
     Raises:
-        ValueError: no data set has that name.
+        ValueError: no data set has that name, or a folder's content is not one.
+        FileNotFoundError: no such folder.
 
     >>> find_dataset("digits").num_classes
     10
     """
-    if not isinstance(name, str) or name not in DATASETS:
-        raise ValueError(f"data set must be one of {sorted(DATASETS)}, got {name!r}")
-    return DATASETS[name]
+    kind, _, path = check_dataset_name(name).partition(":")
+    if kind not in FOLDER_KINDS:
+        return DATASETS[name]
+    if path:
+        return FOLDER_KINDS[kind](path, "downstream.tasks")
+    if not folder:
+        raise ValueError(f"upstream.folder: dataset {name!r} needs the folder that it lies in")
+    return FOLDER_KINDS[kind](folder)
+
+
+def check_dataset_name(name: str) -> str:
+    """The name, where it is one, without looking whether the data are there.
+
+    Raises:
+        ValueError: no data set has that name.
+    """
+    kind, separator, path = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if name in DATASETS if not separator else False:
+        return name
+    if kind not in FOLDER_KINDS or (separator and not path):
+        raise ValueError(
+            f"data set must be one of {sorted(DATASETS)}, or one of {list(FOLDER_KINDS)} with a folder, got {name!r}"
+        )
+    return name
+
+
+def task_name(task: str, folder: str | None = None) -> str:
+    """What a data set is called in records: its name, or the last part of its path.
+
+    >>> task_name("digits"), task_name("image-folder:~/data/birds"), task_name("arrays:blood.npz")
+    ('digits', 'birds', 'blood')
+    """
+    kind, _, path = task.partition(":")
+    path = path or folder or ""
+    return base_name(path) if kind in FOLDER_KINDS and path else task
+
+
+def why_missing(name: str, folder: str | None = None) -> str | None:
+    """Why the data cannot be read, in a sentence that says how to get them; None where they can.
+
+    A look at the disk, no more, so that it can be told before a run. Raises as `find_dataset` does for faults of data
+    that are there.
+    """
+    try:
+        find_dataset(name, folder).place(folder)
+    except FileNotFoundError as error:
+        return str(error)
+    return None
+
+
+def dataset_is_there(name: str, folder: str | None = None) -> bool:
+    """Whether the data can be read, generated or, where `SWEEPS_DOWNLOAD=1` asks for it, downloaded."""
+    return why_missing(name, folder) is None
 
 
 def _procedural(name: str, num_classes: int, num_train: int, num_test: int, negative_control: bool = False) -> DataSet:
@@ -69,6 +107,7 @@ DATASETS = {
             for name, num_classes in procedural.TASKS.items()
         ),
         DataSet("digits", 10, 8, digits.NUM_TRAIN, digits.NUM_TEST, digits.load, version="uci-8x8"),
-        DataSet("fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, version="zalando-2017"),
+        DataSet("fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, "zalando-2017", place=fashion_mnist.place),
+        *TORCHVISION_SETS,
     )
 }

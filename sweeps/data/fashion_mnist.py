@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["DEBIAN_FOLDER", "load", "read_idx"]
+__all__ = ["DEBIAN_FOLDER", "load", "place", "read_idx"]
 
 DEBIAN_FOLDER = "/usr/share/datasets/fashion-mnist"  # of Debian's package dataset-fashion-mnist
 _DOWNLOADS = "~/.cache/vision-scaling-laws"
@@ -25,14 +25,27 @@ def load(split: str, num_images: int | None = None, folder: str | None = None) -
 
     Source: Xiao, Rasul and Vollgraf 2017 (arXiv 1708.07747).
     """
-    place = Path(folder) if folder else Path(DEBIAN_FOLDER)
-    if not folder and not _find(place, f"{_PREFIX[split]}-images-idx3-ubyte"):
-        place = _download()
-    images = read_idx(_need(place, f"{_PREFIX[split]}-images-idx3-ubyte"), num_dims=3)
-    labels = read_idx(_need(place, f"{_PREFIX[split]}-labels-idx1-ubyte"), num_dims=1)
+    root = place(folder)
+    if not folder and not _find(root, f"{_PREFIX[split]}-images-idx3-ubyte"):
+        root = _download()
+    images = read_idx(_need(root, f"{_PREFIX[split]}-images-idx3-ubyte"), num_dims=3)
+    labels = read_idx(_need(root, f"{_PREFIX[split]}-labels-idx1-ubyte"), num_dims=1)
     if len(images) != len(labels):
-        raise ValueError(f"{place}: {len(images)} images but {len(labels)} labels in the {split} files")
+        raise ValueError(f"{root}: {len(images)} images but {len(labels)} labels in the {split} files")
     return images[:num_images], labels[:num_images].astype(np.int64)
+
+
+def place(folder: str | None = None) -> Path:
+    """The folder of the files: `folder`, where Debian puts them, or where torchvision's download goes.
+
+    Raises:
+        FileNotFoundError: `folder` is given and lacks the files.
+    """
+    if folder:
+        _need(Path(folder), f"{_PREFIX['train']}-images-idx3-ubyte")
+        return Path(folder)
+    debian = Path(DEBIAN_FOLDER)
+    return debian if _find(debian, f"{_PREFIX['train']}-images-idx3-ubyte") else _downloaded()
 
 
 def read_idx(path: Path, num_dims: int) -> np.ndarray:
@@ -67,9 +80,13 @@ def _need(folder: Path, stem: str) -> Path:
 def _download() -> Path:
     from torchvision.datasets import FashionMNIST
 
-    root = Path(_DOWNLOADS).expanduser()
+    root = _downloaded().parents[1]
     root.mkdir(parents=True, exist_ok=True)
     with open(root / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # every worker asks at once, and one download is enough
         FashionMNIST(str(root), download=True)
-    return root / "FashionMNIST" / "raw"
+    return _downloaded()
+
+
+def _downloaded() -> Path:
+    return Path(_DOWNLOADS).expanduser() / "FashionMNIST" / "raw"

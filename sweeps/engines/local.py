@@ -87,7 +87,7 @@ class LocalEngine:
 
 def _start(device: str, function: Callable[..., Any]) -> _Slot:
     ours, theirs = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_work, args=(theirs, function, device), daemon=True)
+    process = _CONTEXT.Process(target=_work, args=(theirs, function, device))
     process.start()
     theirs.close()
     return _Slot(device, process, ours)

@@ -51,7 +51,9 @@ def count_cost(config: ModelShape, image_size: int, num_classes: int) -> ModelCo
     finally:
         set_fused_attn(was_fused)
     head = _count_params(_classifier(model))
-    head_flops = sum(2 * layer.weight.numel() for layer in _classifier(model).modules() if isinstance(layer, nn.Linear))
+    # A classifier that is a convolution sees one pixel: the pooled features.
+    kernels = [layer.weight for layer in _classifier(model).modules() if isinstance(layer, nn.Linear | nn.Conv2d)]
+    head_flops = sum(2 * kernel.numel() for kernel in kernels)
     return ModelCost(_count_params(model) - head, head, counter.get_total_flops(), head_flops)
 
 

@@ -10,7 +10,18 @@ from ..fields import Section
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["ModelShape"]
+__all__ = ["ModelShape", "drop_path_rates"]
+
+
+def drop_path_rates(last: float, num_blocks: int) -> list[float]:
+    """Stochastic depth's rate of each block, from 0 in the first to `last` in the last; a block alone has 0.
+
+    Source: Huang et al. 2016 (arXiv 1603.09382), section 3.
+
+    >>> drop_path_rates(0.25, 3)
+    [0.0, 0.125, 0.25]
+    """
+    return [last * block / max(1, num_blocks - 1) for block in range(num_blocks)]
 
 
 class ModelShape(Section):
@@ -31,10 +42,17 @@ class ModelShape(Section):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping) or "variant" not in values:
+        if not isinstance(values, Mapping):
             return values
-        rest = {key: value for key, value in values.items() if key != "variant"}
-        return {**cls.shape_of(values["variant"]), **rest}
+        given = {key: value for key, value in values.items() if key != "variant"}
+        # YAML reads the name of a ResNet, 50, as a number.
+        named = cls.shape_of(str(values["variant"])) if "variant" in values else {}
+        return cls.fill_in({**named, **given})
+
+    @classmethod
+    def fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The fields with those that follow from others where they are not given."""
+        return values
 
     @classmethod
     def shape_of(cls, variant: str) -> dict[str, Any]:

@@ -1,31 +1,11 @@
-"""The optimizer of a recipe, with the classifier's learning rate and weight decay apart from the body's."""
+"""Optimizers by name, the three rules of weight decay, and what is done to gradients before a step."""
 
-import torch
-from torch import nn
+from .build import OPTIMIZERS, OptimizerKind, build_optimizer, set_learning_rate
+from .gradients import clip_gradients, perturbed_weights
+from .groups import ParameterGroup, decay_groups
+from .memory import state_bytes_per_parameter
 
-from ..config import RecipeConfig
-
-__all__ = ["build_optimizer", "set_learning_rate"]
-
-
-def build_optimizer(model: nn.Module, recipe: RecipeConfig) -> torch.optim.Optimizer:
-    """AdamW, decoupled decay times the learning rate; kernels decay, vectors (biases, norms) do not."""
-    head = {id(p) for p in model.get_classifier().parameters()}  # type: ignore[operator]
-    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
-    for parameter in model.parameters():
-        groups.setdefault((id(parameter) in head, parameter.ndim > 1), []).append(parameter)
-    settings = [
-        {
-            "params": parameters,
-            "lr": recipe.lr,
-            "lr_multiplier": recipe.head_lr_multiplier if in_head else 1.0,
-            "weight_decay": (recipe.head_weight_decay if in_head else recipe.weight_decay) if decays else 0.0,
-        }
-        for (in_head, decays), parameters in groups.items()
-    ]
-    return torch.optim.AdamW(settings, lr=recipe.lr, fused=True)
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate * group["lr_multiplier"]
+__all__ = [
+    "OPTIMIZERS", "OptimizerKind", "ParameterGroup", "build_optimizer", "clip_gradients", "decay_groups",
+    "perturbed_weights", "set_learning_rate", "state_bytes_per_parameter",
+]  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scaling import FitWarning, fit_frontier, fit_transfer, read_records
+from scaling import FitWarning, fit_frontier, fit_transfer, read_evals, read_records
 from scaling.frontier import FrontierFit
 from scaling.transfer import TransferFit
 
@@ -112,7 +112,9 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
         frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
-        tasks = [_fit_task(finished, task, shots) for task, shots in _tasks(everything)]
+        shots_by_task = _tasks(everything)
+        num_classes = _num_classes([task for task, _ in shots_by_task], folder)
+        tasks = [_fit_task(finished, task, shots, num_classes[task]) for task, shots in shots_by_task]
     num_other = len(everything) - len(runs)
     return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
 
@@ -135,12 +137,20 @@ def _tasks(runs: pd.DataFrame) -> list[tuple[str, int]]:
     return list(shots.items())
 
 
-def _fit_task(finished: pd.DataFrame, name: str, num_shots: int) -> Task:
+def _num_classes(tasks: list[str], folder: Path) -> dict[str, int]:
+    """Of each task; of one that lies in a folder, as its evaluations say."""
+    known = {task: DATASETS[task].num_classes for task in tasks if task in DATASETS}
+    if len(known) == len(tasks):
+        return known
+    return {str(task): int(n) for task, n in read_evals(folder).groupby("task")["num_classes"].first().items()} | known
+
+
+def _fit_task(finished: pd.DataFrame, name: str, num_shots: int, num_classes: int) -> Task:
     runs = finished.dropna(subset=[f"{name}_{num_shots}shot_error"])
     accuracy = 1 - runs[f"{name}_{num_shots}shot_error"]
-    dataset = DATASETS[name]
-    fit, reason = (None, "") if dataset.negative_control else _fit_transfer(runs, accuracy)
-    return Task(name, num_shots, 1 / dataset.num_classes, dataset.negative_control, runs, accuracy, fit, reason)
+    negative_control = name in DATASETS and DATASETS[name].negative_control
+    fit, reason = (None, "") if negative_control else _fit_transfer(runs, accuracy)
+    return Task(name, num_shots, 1 / num_classes, negative_control, runs, accuracy, fit, reason)
 
 
 def _fit_transfer(runs: pd.DataFrame, accuracy: pd.Series) -> tuple[TransferFit | None, str]:

@@ -152,6 +152,15 @@ def test_bad_rows_are_named(changes, message):
         validate_records(records(**changes))
 
 
+def test_a_model_that_was_only_evaluated_needs_no_upstream_error():
+    """It has step 0 and status "ok"; a trained one, or one of unknown status, needs it."""
+    frame = records(upstream_error=[0.5, np.nan, 0.2], step=[100, 0, 100], status="ok")
+    validate_records(frame)
+    for changes in ({"step": 100}, {"status": None}):
+        with pytest.raises(ValueError, match="upstream_error must not be null; row 1: nan"):
+            validate_records(frame.assign(**changes))
+
+
 @pytest.mark.parametrize("column", ["run_id", "step", "weights", "upstream_error"])
 def test_a_missing_column_is_named(column):
     with pytest.raises(ValueError, match=f"column {column} is missing"):

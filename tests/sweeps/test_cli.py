@@ -61,17 +61,61 @@ def test_status_of_a_sweep_that_is_not_finished(write_spec, tmp_path):
     assert (result.exit_code, "8 waiting" in result.output) == (1, True)
 
 
+def plan_text(write_spec, **changes):
+    result = call("plan", write_spec(**changes))
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    return result.output
+
+
 def test_plan_counts_and_trains_nothing(write_spec, tmp_path):
-    result = call("plan", write_spec(seeds=[0, 0]))
-    assert result.exit_code == 0
-    assert re.findall(r"\b\d+\b", result.output)[:5] == ["4", "8", str(4 * 44), str(4 * 60), "8"]
+    text = plan_text(write_spec, seeds=[0, 0])
+    assert re.findall(r"\b\d+\b", text)[:4] == ["4", "8", str(4 * 44), str(4 * 60)]
+    assert "duplicates dropped  8\n" in text
+    assert "(1.36 times as many)" in text  # 60 / 44
+    assert "warning" not in text  # nothing is tuned
     assert not (tmp_path / "runs").exists()
+
+
+def test_plan_says_what_branching_saves_and_what_cannot(write_spec):
+    lengths = [100 * i for i in range(1, 11)]
+    assert "4 trainings of 10 lengths: 1.9 of the longest instead of 5.5" in plan_text(write_spec, steps=lengths)
+    text = plan_text(write_spec, schedule__kind="linear")
+    assert "8 models of several lengths are trained alone:\n  schedule.kind 'linear' depends on" in text
+
+
+def test_plan_counts_the_cost_of_each_model(write_spec):
+    """By hand: 3 x FLOPs an image x steps x batch of 16; the ViT's are counted in test_models."""
+    from sweeps.models import VitConfig
+    from sweeps.models.cost import count_cost
+
+    cost = count_cost(VitConfig(width=16, depth=1, patch=4), image_size=8, num_classes=10)
+    row = next(line for line in plan_text(write_spec).splitlines() if line.startswith("vit w16d1/4"))
+    params, flops_per_image, runs, flops = row.split()[2:]
+    assert params == f"{cost.num_params:,}"
+    assert float(flops_per_image) == pytest.approx(cost.flops_per_image / 1e9, rel=0.005)  # three digits are printed
+    assert runs == "4"
+    assert float(flops) == pytest.approx(3 * cost.flops_per_image * 2 * 44 * 16, rel=0.005)
+
+
+def test_plan_says_what_is_tuned_and_on_what(write_spec):
+    text = plan_text(write_spec, recipe__lr=[1e-3, 3e-3])
+    assert "recipe.lr: 2 values in each of 8 cells" in text
+    assert "the best is chosen on 100 held-out training images of 'digits'" in text
+    few = plan_text(write_spec, recipe__weight_decay=[0, 0.1], upstream__val_fraction=0.05)
+    assert "recipe.weight_decay: 2 values in each of 8 cells" in few
+    assert "warning: upstream.val_fraction holds out 50 images of 'digits'" in few
+
+
+def test_rates_of_each_size_are_no_tuning(write_spec):
+    text = plan_text(write_spec, recipe__lr={"base": 1e-3, "width": 64, "rule": "1/width"})
+    assert "values in each" not in text
 
 
 def test_a_bad_spec_is_one_clear_line_exit_2_and_nothing_trained(write_spec, tmp_path):
     result = call("run", write_spec(recipe__lrr=1), "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert "recipe.lrr: unknown field; valid:" in result.output
+    assert "recipe.lrr: unknown field, did you mean 'lr'? valid:" in result.output
     assert "Traceback" not in result.output
     assert not (tmp_path / "out").exists()
 

@@ -1,6 +1,10 @@
-from sweeps.config import RunConfig
+import time
 
-from .conftest import plan_of
+from sweeps.config import RunConfig
+from sweeps.grid import make_plan
+from sweeps.spec import parse_spec
+
+from .conftest import changed, plan_of
 
 
 def test_runs_of_one_cell_share_a_trunk():
@@ -30,6 +34,46 @@ def test_a_percent_warm_up_cannot_branch():
     assert len(plan_of(schedule__warmup="10%", steps=[40, 80]).trunks) == 8
 
 
+def test_why_runs_are_trained_alone():
+    assert plan_of().alone == ()
+    assert plan_of(schedule__warmup="0%").alone == ()
+    assert plan_of(schedule__kind="cosine").alone == (("schedule.kind 'cosine' depends on the length of the run", 8),)
+    ((reason, count),) = plan_of(schedule__warmup=["10%", 5]).alone
+    assert (reason, count) == ("schedule.warmup in percent: give it in steps, epochs or examples", 8)
+    ((reason, count),) = plan_of(evaluate__every="50%").alone
+    assert (reason, count) == ("evaluate.every in percent: give it in steps, epochs or examples", 8)
+
+
+def test_a_run_of_one_length_loses_nothing_by_its_schedule():
+    assert plan_of(schedule__kind="cosine", steps=[20]).alone == ()
+
+
+def test_a_batch_may_be_larger_than_the_subset():
+    """Its images then repeat within a batch; epochs stay what they are."""
+    plan = plan_of(train_examples=100, recipe__batch_size=128, steps=None, epochs=64)
+    assert {config.steps for config in plan.configs} == {50}
+
+
+def test_evaluations_may_be_further_apart_than_the_run_is_long():
+    assert {config.evaluate.every_steps for config in plan_of(evaluate__every="1000 steps").configs} == {1000}
+
+
+def test_a_model_that_is_only_evaluated_has_no_steps(monkeypatch):
+    monkeypatch.setattr("sweeps.models.VitConfig.trainable", False)
+    models = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}
+    plan = plan_of(model=models, steps=0, schedule={"kind": "constant"})
+    assert {config.steps for config in plan.configs} == {0}
+
+
+def test_five_thousand_cells_are_planned_in_seconds():
+    models = {"vit": [{"width": [16, 32, 48, 64, 80], "depth": [1, 2, 3, 4], "patch": 4}]}
+    axes = {"train_examples": [100, 200, 400, 600, 800], "steps": [20, 40, 80, 160, 320], "seeds": [0, 1]}
+    started = time.process_time()
+    plan = make_plan(parse_spec(changed(model=models, recipe__lr=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3], **axes)))
+    assert len(plan.configs) == 5000
+    assert time.process_time() - started < 10  # 1 to 2 on an idle core
+
+
 def test_duplicates_are_dropped_and_counted():
     plan = plan_of(seeds=[0, 0])
     assert len(plan.configs) == 8
@@ -42,7 +86,7 @@ def test_run_ids_are_hashes_of_the_resolved_config():
     assert plan.configs[0].run_id == plan_of(name="another", order="largest_first").configs[0].run_id
     assert plan.configs[0].run_id == plan_of(upstream__folder="/elsewhere").configs[0].run_id
     assert len({config.run_id for config in plan.configs}) == 8
-    assert plan.configs[0].run_id == "2b2f8530a4c1"
+    assert plan.configs[0].run_id == "58928bdce865"
 
 
 def test_the_plan_does_not_depend_on_the_order_of_fields():

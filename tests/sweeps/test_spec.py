@@ -5,9 +5,12 @@ from hypothesis import strategies as st
 
 from sweeps.durations import parse_duration
 from sweeps.grid import make_plan
+from sweeps.rates import RateRule, with_rates
 from sweeps.spec import SpecError, parse_spec, read_spec
 
 from .conftest import changed
+
+RULE = {"base": 4e-3, "width": 64, "rule": "1/sqrt(width)"}
 
 
 def fault(**changes):
@@ -19,13 +22,24 @@ def fault(**changes):
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"modle": 3}, ["modle: unknown field; valid:", "'train_examples'", "'seeds'", "'order'"]),
-        ({"recipe__lrr": 1}, ["recipe.lrr: unknown field; valid:", "'lr'"]),
+        (
+            {"modle": 3},
+            ["modle: unknown field, did you mean 'model'? valid:", "'train_examples'", "'seeds'", "'order'"],
+        ),
+        ({"lr": 1}, ["lr: unknown field, did you mean 'recipe.lr'? valid:"]),
+        ({"zzz": 1}, ["zzz: unknown field; valid:"]),
+        ({"evaluate__evry": 1}, ["evaluate.evry: unknown field, did you mean 'every'? valid:"]),
+        ({"recipe__lrr": 1}, ["recipe.lrr: unknown field, did you mean 'lr'? valid:"]),
         ({"upstream__dataset": "cifar"}, ["upstream.dataset:", "'cifar'", "'fashion-mnist'"]),
         ({"downstream__tasks": ["shapes", "foo"]}, ["downstream.tasks.1:", "'foo'", "'textures'"]),
-        ({"model": {"vitt": [{}]}}, ["unknown family 'vitt'; valid: ['vit', 'resnet'"]),
+        ({"model": {"vitt": [{}]}}, ["unknown family 'vitt', did you mean 'vit'? valid: ['vit', 'resnet'"]),
+        (
+            {"model": {"vit": [{"width": 16, "depth": 1, "patch": 4, "lr": 1e-3}]}},
+            ["model.vit.lr: unknown field, did you mean 'recipe.lr'? valid: ['depth',"],
+        ),
         ({"model": {}}, ["model: must map a family of ['vit', 'resnet'"]),
-        ({"model": {"vit": [7]}}, ["model.vit: each entry must be a mapping", "7"]),
+        ({"model": {"vit": [True]}}, ["model.vit: each entry must be a mapping", "True"]),
+        ({"model": {"vit": [7]}}, ["model.vit", "'7'"]),
         ({"model": {"vit": [{"width": 32, "depth": 2}]}}, ["model.vit.patch: missing"]),
         ({"model": {"vit": [{"width": "x", "depth": 2, "patch": 4}]}}, ["model.vit.width:", "'x'"]),
         ({"model": {"vit": [{"width": 16, "depth": 1, "patch": 3}]}}, ["must divide the image size 8", "got 3"]),
@@ -68,6 +82,38 @@ def fault(**changes):
         ({"upstream": None}, ["upstream: missing"]),
         ({"downstream__shots": [0]}, ["downstream.shots.0:", "got 0"]),
         ({"threads": 0}, ["threads:", "got 0"]),
+        ({"recipe__ema_decay": 1.0}, ["recipe.ema_decay:", "less than 1", "got 1.0"]),
+        ({"recipe__head_lr_multiplier": 0}, ["recipe.head_lr_multiplier:", "greater than 0", "got 0"]),
+        ({"recipe__teacher": "no/model.pt"}, ["recipe.teacher: no file no/model.pt"]),
+        ({"steps": 0}, ["steps: a run has 1 to 2147483647 steps, got 0 steps"]),
+        ({"steps": 1e12}, ["steps: a run has 1 to 2147483647 steps, got 1e+12 steps"]),
+        ({"evaluate__every": 0}, ["evaluate.every: must be a step or more, got 0 steps"]),
+        ({"evaluate__stop_after": 3}, ["evaluate.stop_after: counts evaluations on the way", "evaluate.every"]),
+        (
+            {"evaluate": {"every": 5, "stop_after": 3}, "upstream__val_fraction": 0},
+            ["evaluate.stop_after: goes by the error on held-out", "holds out none of 1000"],
+        ),
+        ({"train_examples": "0%"}, ["train_examples: must be a number of images or a percentage", "got '0%'"]),
+        ({"train_examples": "0.01%"}, ["train_examples: 'digits' has 1000 training images, asked for 0"]),
+        ({"examples": 640}, ["give one of ('steps', 'epochs', 'examples'), got ['steps', 'examples']"]),
+        ({"recipe__lr": {"base": 1e-3}}, ["recipe.lr.width: missing", "recipe.lr.rule: missing"]),
+        ({"recipe__lr": RULE | {"rule": "width"}}, ["recipe.lr.rule: must be one of ['constant', '1/sqrt(width)'"]),
+        ({"recipe__lr": RULE | {"base": 0}}, ["recipe.lr.base:", "greater than 0", "got 0"]),
+        (
+            {"recipe__lr": RULE | {"wdith": 0}},
+            ["recipe.lr.wdith: unknown field, did you mean 'width'? valid: ['base',"],
+        ),
+        ({"recipe": "small_scale"}, ["recipe: must be a mapping of ['augment',", "got 'small_scale'"]),
+        ({"upstream": "digits"}, ["upstream: must be a mapping of ['dataset',", "got 'digits'"]),
+        ({"seeds": []}, ["seeds: an axis needs at least one value"]),
+        ({"steps": None, "epochs": True}, ["epochs: must be a number, got True"]),
+        ({"steps": None, "epochs": 0}, ["epochs:", "greater than 0, got 0"]),
+        ({"steps": None, "epochs": "10%"}, ["epochs:", "got '10%'"]),
+        ({"schedule__warmup": -5}, ["schedule.warmup: must be a number with a unit", "got -5"]),
+        ({"schedule__cooldown": "120%"}, ["schedule: warm-up 5 and cooldown 24 are longer than the run of 20 steps"]),
+        ({"precision": "float16"}, ["precision:", "'bfloat16'", "got 'float16'"]),
+        ({"recipe__erase": 2}, ["recipe.erase:", "less than or equal to 1", "got 2"]),
+        ({"recipe__beta1": RULE}, ["recipe.beta1:", "valid number"]),
     ],
 )
 def test_a_fault_names_the_field_the_value_and_what_is_valid(changes, parts):
@@ -78,6 +124,18 @@ def test_a_fault_names_the_field_the_value_and_what_is_valid(changes, parts):
 
 def test_all_faults_are_told_at_once():
     assert len(fault(modle=3, recipe__lr=-1, threads=0).splitlines()) == 3
+
+
+def test_faults_of_some_cells_say_of_how_many():
+    assert fault(recipe__lr=[1e-3, -1, 1e-2, 1e-1]).endswith("got -1 (in 8 of 32 cells)")
+    assert fault(train_examples=[200, 2000]).endswith("asked for 2000 (in 4 of 8 cells)")  # found when it is planned
+    assert "cells" not in fault(train_examples=2000)
+
+
+def test_of_many_faults_the_first_are_told():
+    lines = fault(train_examples=[2000 + i for i in range(20)]).splitlines()
+    assert len(lines) == 9
+    assert lines[-1] == "and 12 more"
 
 
 @pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2", "", "\x00"])
@@ -133,6 +191,72 @@ def test_a_model_may_replace_fields_for_itself():
     models = {"vit": [{"width": 16, "depth": 1, "patch": 4, "train_examples": 800, "recipe": {"lr": 0.1}, "epochs": 2}]}
     (config,) = make_plan(parse_spec(changed(model=models))).configs
     assert (config.train_examples, config.recipe.lr, config.recipe.batch_size, config.steps) == (800, 0.1, 16, 100)
+
+
+def learning_rates(**changes):
+    return {(c.model.width, c.recipe.lr) for c in make_plan(parse_spec(changed(**changes))).configs}
+
+
+def test_a_model_may_have_a_list_of_rates_for_itself():
+    small, large = ({"width": width, "depth": 1, "patch": 4} for width in (16, 32))
+    models = {"vit": [small | {"recipe": {"lr": [0.1, 0.2]}}, large | {"recipe": {"lr": [0.01, 0.02, 0.04]}}]}
+    assert learning_rates(model=models) == {(16, 0.1), (16, 0.2), (32, 0.01), (32, 0.02), (32, 0.04)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "factors"), [("constant", (1, 1)), ("1/sqrt(width)", (2, 0.5)), ("1/width", (4, 0.25))]
+)
+def test_rates_by_rule(rule, factors):
+    """At a quarter and at four times the reference width, by hand."""
+    models = {"vit": [{"width": [16, 256], "depth": 1, "patch": 4}]}
+    found = learning_rates(model=models, recipe__lr=RULE | {"rule": rule})
+    assert found == {(16, 4e-3 * factors[0]), (256, 4e-3 * factors[1])}
+
+
+def test_the_width_of_a_resnet_is_its_first_stages():
+    models = {"resnet": [{"width": 16, "depth": [1, 1]}]}
+    assert learning_rates(model=models, recipe__lr=RULE | {"rule": "1/width"}) == {(16, 0.016)}
+
+
+def test_rules_and_their_fields_may_be_axes_beside_numbers():
+    models = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}
+    rules = [RULE | {"base": [1e-3, 2e-3]}, RULE | {"rule": ["constant", "1/width"]}, 0.5]
+    found = learning_rates(model=models, recipe__lr=rules)
+    assert found == {(16, lr) for lr in (2e-3, 4e-3, 4e-3, 16e-3, 0.5)}
+
+
+def test_a_rule_and_its_number_are_one_run():
+    models = {"vit": [{"width": 48, "depth": 1, "patch": 4, "heads": 1}]}
+    ids = [
+        [c.run_id for c in make_plan(parse_spec(changed(model=models, recipe__lr=lr))).configs]
+        for lr in ({"base": 3e-3, "width": 16, "rule": "1/width"}, 1e-3)
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_a_weight_decay_by_rule_is_the_heads_too():
+    models = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}
+    (cell, *_) = parse_spec(changed(model=models, recipe__weight_decay=RULE)).cells
+    assert (cell.recipe.weight_decay, cell.recipe.head_weight_decay) == (8e-3, 8e-3)
+
+
+@given(st.floats(1e-6, 10), st.integers(1, 4096), st.integers(1, 4096))
+def test_rules_are_powers_of_the_width(base, reference, width):
+    ratio = reference / width
+    for rule, power in (("constant", 0), ("1/sqrt(width)", 0.5), ("1/width", 1)):
+        lr = RateRule(base=base, width=reference, rule=rule).at(width)
+        assert lr == pytest.approx(base * ratio**power, rel=1e-11)  # rounded to 12 digits
+
+
+def test_a_rule_needs_a_width():
+    with pytest.raises(ValueError, match="lr cannot follow the width of a model that has none"):
+        with_rates({"lr": RULE}, width=None)
+
+
+def test_a_faulty_model_is_told_without_a_fault_of_its_rule():
+    models = {"vit": [{"width": "x", "depth": 1, "patch": 4}]}
+    assert fault(model=models, recipe__lr=RULE).splitlines()[0].startswith("model.vit.width:")
+    assert "recipe" not in fault(model={"vit": [{"width": 16, "depth": 1, "patch": 3}]}, recipe__lr=RULE)
 
 
 def test_numbers_that_yaml_reads_as_text():

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import scaling as sc
-from scaling import frontier, tables, transfer
+from scaling import frontier, tables, transfer, tuning
 from tests.scaling.frontier.hoffmann import isoflop_runs
 from tests.scaling.frontier.test_shapes import sweep
 
@@ -28,6 +28,13 @@ TRENDS = pd.DataFrame({"task": "pets", "upstream": "jft", "num_shots": [1, 5, 10
 ERRORS = pd.DataFrame(
     {"upstream_error": 1 - UPSTREAM, "pets_5shot_error": 1 - DOWNSTREAM, "svhn_5shot_error": UPSTREAM}
 )
+TUNED = pd.DataFrame(
+    {
+        "run_id": list("abcd"), "step": 9, "weights": "last", "model_variant": ["S", "S", "L", "L"],
+        "lr": [1e-3, 3e-3, 1e-3, 3e-3], "upstream_val_error": [0.5, 0.4, 0.2, 0.3],
+        "upstream_error": [0.5, 0.4, 0.3, 0.2],
+    }
+)  # fmt: skip
 GRID = pd.DataFrame(
     [("S", 1e6, 1e3, 10, 0.5), ("S", 1e6, 1e4, 10, 0.48), ("L", 1e8, 1e3, 10, 0.4), ("L", 1e8, 1e4, 10, 0.2)],
     columns=["model_variant", "num_params", "train_examples", "images_seen", "upstream_error"],
@@ -114,6 +121,7 @@ RESULTS = {
     ),
     "plot_transfer": lambda: (sc.fit_transfer(UPSTREAM, DOWNSTREAM, num_draws=20),),
     "plot_trends": lambda: (TRENDS.assign(e_ir_low=0.0, e_ir_high=1.0),),
+    "plot_tuning": lambda: (tuning.tuning_table(TUNED),),
     "plot_wd_against_rank": lambda: (transfer.optimum_against_rank(HEADS, ERRORS),),
     "plot_windows": lambda: (windows(),),
 }

@@ -95,3 +95,10 @@ def test_a_training_batch_is_a_pure_function_of_seed_and_step():
     assert plain.shape == (16, 3, 8, 8)
     assert plain.min() >= -1
     assert plain.max() <= 1
+
+
+def test_repeated_images_stand_in_a_row_and_go_on_in_the_next_batch():
+    order = np.concatenate([batch_indices(0, step, 8, 12, repeats=3) for step in range(9)])
+    assert (order.reshape(-1, 3) == order[::3, None]).all()  # 72 places: 24 images three times
+    assert sorted(order[:36:3]) == list(range(12))
+    assert (order[::3] == np.concatenate([batch_indices(0, step, 8, 12) for step in range(3)])).all()

@@ -1,0 +1,233 @@
+"""Decoded once, then mapped into memory: each split at each size is one `.npy` file of uint8 that all workers share.
+
+Beside it lie its labels and a json with its size and the hash of its pixels, written last: a part without json is not
+there. One process decodes while the others wait for its lock, which the system frees when its holder dies.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..paths import write_json, written_whole
+from .decode import IMAGE_ERRORS, fit_arrays, read_photo
+from .places import cache_folder
+from .rows import DataSet, Photos, check_split
+
+__all__ = ["CacheWarning", "CachedSplit", "open_split", "verify_cache"]
+
+_CHUNK = 512  # images decoded before they are written
+_NUM_SHOWN = 3
+
+
+class CacheWarning(UserWarning):
+    """Decoded images were damaged and are made anew."""
+
+
+@dataclass(frozen=True)
+class CachedSplit:
+    """The files of one decoded split."""
+
+    stem: Path
+
+    @property
+    def pixels(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.npy")
+
+    @property
+    def labels(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}-labels.npy")
+
+    @property
+    def facts(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.json")
+
+    @property
+    def lock(self) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.lock")
+
+
+def open_split(
+    dataset: DataSet, split: str, image_size: int, num_images: int | None = None, folder: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels uint8 (n, image_size, image_size, 3), mapped and not read, and labels int64 (n,), decoding where need be.
+
+    A write to the pixels stays in this process.
+
+    Raises:
+        FileNotFoundError: the data are not there.
+        ValueError: files that cannot be decoded, all of them counted; or not as many images as the set's row says.
+        OSError: the disk is full.
+    """
+    cached = _cached(dataset, check_split(split), image_size, num_images, folder)
+    opened = _open(cached)
+    if opened is None:
+        with _locked(cached.lock):
+            opened = _open(cached)
+            if opened is None:
+                _warn_of_damage(cached)
+                _decode(cached, dataset, split, image_size, num_images, folder)
+                opened = _open(cached)
+    if opened is None:
+        raise OSError(f"{cached.pixels} was written and cannot be read back")
+    pixels, labels = opened
+    return pixels[:num_images], labels[:num_images]
+
+
+def verify_cache(folder: Path | None = None) -> list[Path]:
+    """The decoded files whose pixels are not those once written; each is warned of, and made anew when next asked for.
+
+    Reads every byte: a minute for some 50 GB.
+    """
+    damaged = []
+    for facts in sorted((folder or cache_folder()).glob("*/*px*.json")):
+        cached = CachedSplit(facts.with_suffix(""))
+        opened = _open(cached)
+        if opened is None or hashlib.sha256(opened[0].data).hexdigest() != json.loads(facts.read_text())["sha256"]:
+            warnings.warn(f"{cached.pixels} is damaged and will be made anew", CacheWarning, stacklevel=2)
+            facts.unlink()
+            damaged.append(cached.pixels)
+    return damaged
+
+
+def _cached(dataset: DataSet, split: str, image_size: int, num_images: int | None, folder: str | None) -> CachedSplit:
+    place = dataset.place(folder)
+    where = f"-{hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]}" if place else ""
+    count = f"-{num_images}" if dataset.generated and num_images is not None else ""
+    return CachedSplit(cache_folder() / f"{dataset.name}-{dataset.version}{where}" / f"{split}-{image_size}px{count}")
+
+
+def _open(cached: CachedSplit) -> tuple[np.ndarray, np.ndarray] | None:
+    """None where a file is not there, or is not of the size that the json says."""
+    try:
+        facts = json.loads(cached.facts.read_text())
+        if cached.pixels.stat().st_size != facts["bytes"]:
+            return None
+        labels = np.load(cached.labels)
+        pixels = _mapped(cached.pixels, tuple(facts["shape"]))
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        return None
+    return (pixels, labels) if len(labels) == len(pixels) else None
+
+
+def _mapped(path: Path, shape: tuple[int, ...]) -> np.ndarray:
+    """A private map: torch warns of arrays that cannot be written, and what is written stays in memory.
+
+    Without a reserve for such writes, since a set may be larger than the memory.
+    """
+    num_bytes = int(np.prod(shape))
+    with open(path, "rb") as file:
+        if num_bytes == 0:
+            return np.empty(shape, np.uint8)
+        flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
+        mapped = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    return np.frombuffer(mapped, np.uint8, count=num_bytes, offset=len(mapped) - num_bytes).reshape(shape)
+
+
+def _warn_of_damage(cached: CachedSplit) -> None:
+    if cached.facts.exists():
+        warnings.warn(f"{cached.pixels} is damaged and is made anew", CacheWarning, stacklevel=4)
+        cached.facts.unlink()
+
+
+def _decode(
+    cached: CachedSplit, dataset: DataSet, split: str, image_size: int, num_images: int | None, folder: str | None
+) -> None:
+    images, labels = dataset.load(split, num_images if dataset.generated else None, folder)
+    if not dataset.generated and len(labels) != dataset.num_images(split):
+        raise ValueError(
+            f"{dataset.name}: {dataset.num_images(split)} {split} images are expected, and there are {len(labels)}"
+            + (f" in {folder}" if folder else "")
+        )
+    shape = (len(labels), image_size, image_size, 3)
+    for left_over in cached.pixels.parent.glob(f"{cached.pixels.name}.*.tmp"):
+        left_over.unlink()  # of a process that was killed, since the lock is ours
+    _check_room(cached, int(np.prod(shape)))
+    digest = hashlib.sha256()
+    with _naming_full_disk(cached):
+        with written_whole(cached.pixels) as temporary, open(temporary, "wb") as file:
+            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for chunk in _chunks(images, image_size, dataset.keeps_aspect):
+                digest.update(chunk.data)
+                file.write(chunk.data)
+        with written_whole(cached.labels) as temporary, open(temporary, "wb") as file:
+            np.save(file, labels.astype(np.int64))
+        write_json(
+            cached.facts,
+            {
+                "dataset": dataset.name, "version": dataset.version, "split": split, "shape": shape,
+                "bytes": cached.pixels.stat().st_size, "sha256": digest.hexdigest(),
+                "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            },
+        )  # fmt: skip
+
+
+def _chunks(images: np.ndarray | Photos, image_size: int, keeps_aspect: bool) -> Iterator[np.ndarray]:
+    """Decoded images, a few hundred at a time. A file that cannot be decoded ends it after all have been tried."""
+    if isinstance(images, np.ndarray):
+        for start in range(0, len(images), _CHUNK):
+            yield fit_arrays(images[start : start + _CHUNK], image_size)
+        return
+    faults: list[str] = []
+
+    def decode(path: str) -> np.ndarray | None:
+        try:
+            return read_photo(path, image_size, keeps_aspect)
+        except IMAGE_ERRORS as error:
+            faults.append(f"{path} ({' '.join(str(error).split())})")
+            return None
+
+    with ThreadPoolExecutor(_num_cores()) as pool:  # Pillow frees Python's lock while it decodes and resizes
+        for start in range(0, len(images), _CHUNK):
+            decoded = list(pool.map(decode, images.paths[start : start + _CHUNK]))
+            if not faults:
+                yield np.stack([image for image in decoded if image is not None])
+    if faults:
+        shown = "; ".join(sorted(faults)[:_NUM_SHOWN])
+        raise ValueError(f"{len(faults)} of {len(images)} image files cannot be decoded: {shown}")
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_room(cached: CachedSplit, num_bytes: int) -> None:
+    cached.pixels.parent.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(cached.pixels.parent).free
+    if num_bytes > free:
+        raise OSError(errno.ENOSPC, _no_room(cached, f"{num_bytes:,} bytes are needed and {free:,} are free"))
+
+
+@contextmanager
+def _naming_full_disk(cached: CachedSplit) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OSError(error.errno, _no_room(cached, "the disk is full")) from error
+
+
+def _no_room(cached: CachedSplit, why: str) -> str:
+    return f"no room for decoded images in {cached.pixels.parent}: {why}; SWEEPS_CACHE_DIR names another folder"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,59 @@
+"""Before the first run of a sweep: whether its data are there, and everything decoded."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..config import RunConfig
+from .cache import open_split
+from .datasets import find_dataset, task_name, why_missing
+
+__all__ = ["missing_data", "prepare_data"]
+
+
+class _Split(NamedTuple):
+    field: str
+    dataset: str
+    folder: str | None
+    split: str
+    image_size: int
+    num_images: int | None
+
+
+def missing_data(configs: Iterable[RunConfig]) -> list[str]:
+    """A sentence for each data set that the runs need and that is not there, with its field; quick.
+
+    Raises:
+        ValueError: data that are there and are not a data set.
+    """
+    needed = {split[:3]: None for split in _needed(configs)}
+    reasons = ((field, why_missing(dataset, folder)) for field, dataset, folder in needed)
+    return [reason if reason.startswith(field) else f"{field}: {reason}" for field, reason in reasons if reason]
+
+
+def prepare_data(configs: Iterable[RunConfig]) -> None:
+    """Decode what the runs need and the cache lacks, so that a fault of the data ends a sweep before it starts.
+
+    Raises:
+        ValueError: files that cannot be decoded, or data that are not what their set should hold.
+        FileNotFoundError: data that are not there.
+        OSError: the disk is full.
+    """
+    for split in dict.fromkeys(_needed(configs)):
+        try:
+            dataset = find_dataset(split.dataset, split.folder)
+            open_split(dataset, split.split, split.image_size, split.num_images, split.folder)
+        except ValueError as error:
+            name = task_name(split.dataset, split.folder)
+            raise ValueError(f"{split.field}: {name} ({split.split}): {error}") from error
+
+
+def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:
+    """A streamed training part is not decoded ahead."""
+    for config in configs:
+        up, size = config.upstream, config.image_size
+        if not up.stream:
+            yield _Split("upstream", up.dataset, up.folder, "train", size, up.num_train)
+        yield _Split("upstream", up.dataset, up.folder, "test", size, config.evaluate.max_upstream)
+        for task in config.downstream.tasks:
+            for split in ("train", "test"):
+                yield _Split("downstream.tasks", task, None, split, size, None)

@@ -1,0 +1,190 @@
+"""What an image set on disk holds: where each image lies, its label and its split. Built once and cached; no torch."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ...paths import written_whole
+from .folders import FolderReader, scan_folder
+from .layout import SPLITS, Rows, encode_labels
+from .parquets import ParquetReader, scan_parquets
+from .tars import TarReader, scan_tars
+
+__all__ = ["ImageIndex", "cache_folder", "find_index", "open_index"]
+
+_FORMAT = 1  # of the cached file; raised when it changes
+_KINDS = {".parquet": "parquet", ".tar": "tar"}
+
+
+@dataclass(frozen=True)
+class ImageIndex:
+    """The samples of an image folder, or of tar or parquet shards.
+
+    Attributes:
+        path: of the cached file, which workers map into memory.
+        root: the folder of the data.
+        kind: "folder", "tar" or "parquet".
+        classes: their names; a label is a place among them.
+        version: identity of the data: of all names, sizes and labels, the same on every machine.
+        table: a row a sample; see `layout.Rows`.
+    """
+
+    path: str
+    root: str
+    kind: str
+    classes: tuple[str, ...]
+    version: str
+    table: pa.Table
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """int32, shape (number of samples,)."""
+        return self.table["label"].to_numpy()
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """The row group of each sample, numbered through all shards: int64, shape (number of samples,)."""
+        file = self.table["file"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+        block = self.table["block"].to_numpy()
+        return np.unique(file * (block.max(initial=0) + 1) + block, return_inverse=True)[1]
+
+    def split(self, name: str) -> np.ndarray:
+        """Rows of the split "train", "val" or "test"; where there is no "test", it is "val" (ImageNet's).
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        codes = self.table["split"].to_numpy()
+        for wanted in ("test", "val") if name == "test" else (name,):
+            if len(rows := np.flatnonzero(codes == SPLITS.index(wanted))):
+                return rows
+        found = [split for i, split in enumerate(SPLITS) if (codes == i).any()]
+        raise ValueError(f"upstream.folder: {self.root} has no split {name!r}, only {found}: a folder or a file's name")
+
+    def describe(self, row: int) -> str:
+        """Where a sample lies, for a message."""
+        path = os.path.join(self.root, self.table["file"][row].as_py())
+        block, offset = self.table["block"][row], self.table["offset"][row]
+        return {
+            "folder": path,
+            "tar": f"{path} at byte {offset}",
+            "parquet": f"{path}, row {offset} of row group {block}",
+        }[self.kind]
+
+    def reader(self, num_groups: int) -> FolderReader | TarReader | ParquetReader:
+        """What reads bytes; of parquet the last `num_groups` row groups are held."""
+        if self.kind == "parquet":
+            return ParquetReader(self.root, num_groups)
+        return TarReader(self.root) if self.kind == "tar" else FolderReader(self.root)
+
+
+def cache_folder() -> Path:
+    """Where this toolkit keeps what it derives from data: $SWEEPS_CACHE_DIR, else ~/.cache/vision-scaling-laws."""
+    return Path(os.environ.get("SWEEPS_CACHE_DIR") or "~/.cache/vision-scaling-laws").expanduser()
+
+
+def find_index(root: str | Path) -> ImageIndex:
+    """The index of a folder: of its parquet files, else of its tar shards, else of its images.
+
+    It is built where the cache has none, or when a folder or a shard has changed since; an image that was overwritten
+    in its place is not noticed.
+
+    Raises:
+        ValueError: no such folder, nothing in it, a shard is damaged, an image has no bytes, or a class has no training
+            images.
+    """
+    folder = os.path.abspath(os.path.expanduser(root))
+    if not os.path.isdir(folder):
+        raise ValueError(f"upstream.folder: must be a folder of images or shards, got {folder}")
+    path = cache_folder() / "indexes" / f"{hashlib.sha256(folder.encode()).hexdigest()[:16]}.arrow"
+    try:
+        index = open_index(path)
+        stamps = json.loads(index.table.schema.metadata[b"stamps"])
+        if all(os.stat(os.path.join(folder, name)).st_mtime_ns == stamp for name, stamp in stamps.items()):
+            return index
+    except (OSError, KeyError, pa.ArrowInvalid, json.JSONDecodeError):
+        pass
+    kind, rows = _scan(folder)
+    _check(folder, rows)
+    _write(path, folder, kind, rows)
+    return open_index(path)
+
+
+def open_index(path: str | Path) -> ImageIndex:
+    """A cached index, mapped into memory."""
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    about = json.loads(table.schema.metadata[b"index"])
+    if about.pop("format") != _FORMAT:
+        raise KeyError("an index of another version")
+    return ImageIndex(str(path), about["root"], about["kind"], tuple(about["classes"]), about["version"], table)
+
+
+def _scan(root: str) -> tuple[str, Rows]:
+    shards: dict[str, list[str]] = {"parquet": [], "tar": []}
+    stamps = {}
+    # Shards lie at most one folder deep; deeper there are a million images.
+    for folder in ["", *(entry.name for entry in os.scandir(root) if entry.is_dir())]:
+        with os.scandir(os.path.join(root, folder)) as entries:
+            found = [entry for entry in entries if os.path.splitext(entry.name)[1] in _KINDS]
+        if found or not folder:
+            stamps[folder] = os.stat(os.path.join(root, folder)).st_mtime_ns
+        for entry in found:
+            name = os.path.join(folder, entry.name)
+            shards[_KINDS[os.path.splitext(name)[1]]].append(name)
+            stamps[name] = entry.stat().st_mtime_ns
+    for kind, scan in (("parquet", scan_parquets), ("tar", scan_tars)):
+        if shards[kind]:
+            rows = scan(root, sorted(shards[kind]))
+            rows.stamps = stamps
+            return kind, rows
+    return "folder", scan_folder(root)
+
+
+def _check(root: str, rows: Rows) -> None:
+    if not rows.label:
+        raise ValueError(f"upstream.folder: no labelled image in {root} (class/*.jpg, *.tar or *.parquet)")
+    if hollow := [file for file, size in zip(rows.file, rows.size, strict=True) if size == 0]:
+        raise ValueError(f"upstream.folder: {len(hollow)} images in {root} are empty, the first in {hollow[0]}")
+    known = {label for label, split in zip(rows.label, rows.split, strict=True) if split == "train"}
+    if known and (unknown := sorted(map(str, set(rows.label) - known))):
+        raise ValueError(
+            f"upstream.folder: {root} has {len(unknown)} classes without training images, the first {unknown[0]!r}"
+        )
+
+
+def _write(path: Path, root: str, kind: str, rows: Rows) -> None:
+    classes, labels = encode_labels(rows.label)
+    columns = {
+        "file": pa.array(rows.file).dictionary_encode() if kind != "folder" else pa.array(rows.file),
+        "block": pa.array(rows.block, pa.int32()),
+        "offset": pa.array(rows.offset, pa.int64()),
+        "size": pa.array(rows.size, pa.int64()),
+        "label": pa.array(labels),
+        "split": pa.array([SPLITS.index(split) for split in rows.split], pa.int8()),
+    }
+    about = {"format": _FORMAT, "root": root, "kind": kind, "classes": classes, "version": _version(kind, rows)}
+    table = pa.table(columns).replace_schema_metadata({"index": json.dumps(about), "stamps": json.dumps(rows.stamps)})
+    with (
+        written_whole(path) as temporary,
+        pa.OSFile(str(temporary), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
+        writer.write_table(table)
+
+
+def _version(kind: str, rows: Rows) -> str:
+    digest = hashlib.sha256(kind.encode())
+    for column in (rows.file, rows.block, rows.offset, rows.size, rows.label, rows.split):
+        digest.update("\0".join(map(str, column)).encode() + b"\1")
+    return f"{kind}-{digest.hexdigest()[:16]}"

@@ -1,0 +1,131 @@
+"""Batches brought to a GPU ahead of the training by a thread, and the choice of how a set is read."""
+
+import queue
+import threading
+from typing import Any
+
+import torch
+
+from ..batches import ResidentSource, Source
+from ..images import Images
+from .images import StreamedImages
+from .source import StreamSource
+
+__all__ = ["PrefetchSource", "fits_on_device", "make_source"]
+
+_DEPTH = 2  # batches that wait on the device
+_POLL_SECONDS = 0.05
+_SHARE_OF_FREE = 0.5  # the rest is the model's
+
+
+class PrefetchSource:
+    """The batches of a source on the host, pinned and copied to the device while earlier steps train.
+
+    Steps are asked for in order; another step than the next one starts anew there.
+
+    Args:
+        source: its batches lie on the CPU.
+    """
+
+    def __init__(self, source: Source, device: torch.device):
+        self.crops = source.crops
+        self._source, self._device = source, device
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._thread: threading.Thread | None = None
+        self._next = 0
+
+    def batch(self, step: int) -> Images:
+        if self._thread is None or step != self._next:
+            self._start(step)
+        ready = self._ready.get()
+        if isinstance(ready, BaseException):
+            self._stop()
+            raise ready
+        images, copied = ready
+        if copied is not None:
+            current = torch.cuda.current_stream(self._device)
+            current.wait_event(copied)
+            for part in images:
+                part.record_stream(current)  # else its memory would be given away while this stream reads it
+        self._next = step + 1
+        return images
+
+    def close(self) -> None:
+        self._stop()
+        self._source.close()
+
+    def _start(self, step: int) -> None:
+        self._stop()
+        self._next = step
+        self._ready: queue.Queue[Any] = queue.Queue(_DEPTH)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, args=(step, self._ready, self._stopped), daemon=True)
+        self._thread.start()
+
+    def _stop(self) -> None:
+        if self._thread is not None:
+            self._stopped.set()
+            self._thread.join()
+            self._thread = None
+
+    def _work(self, step: int, ready: "queue.Queue[Any]", stopped: threading.Event) -> None:
+        while not stopped.is_set():
+            try:
+                item: Any = self._copy(self._source.batch(step))
+            # Raised again by `batch`, in the thread that trains.
+            except BaseException as error:
+                item, step = error, -1
+            while not stopped.is_set():
+                try:
+                    ready.put(item, timeout=_POLL_SECONDS)
+                    break
+                except queue.Full:
+                    continue
+            if step < 0:
+                return
+            step += 1
+
+    def _copy(self, images: Images) -> tuple[Images, Any]:
+        if self._stream is None:
+            return images.to(self._device), None
+        with torch.cuda.stream(self._stream):
+            moved = Images(*(part.pin_memory().to(self._device, non_blocking=True) for part in images))
+            copied = torch.cuda.Event()
+            copied.record(self._stream)
+        return moved, copied
+
+
+def fits_on_device(num_bytes: int, device: torch.device) -> bool:
+    """Whether a set of that size may lie on the device as a whole: half of a GPU's free memory; always on the CPU.
+
+    >>> fits_on_device(10**15, torch.device("cpu"))
+    True
+    """
+    if device.type != "cuda":
+        return True
+    return num_bytes <= _SHARE_OF_FREE * torch.cuda.mem_get_info(device)[0]
+
+
+def make_source(
+    images: Images | StreamedImages,
+    *,
+    device: torch.device,
+    seed: int,
+    batch_size: int,
+    repeats: int = 1,
+    crops: bool = False,
+) -> Source:
+    """Batches of a training subset on the device: resident where it fits, else gathered or read ahead.
+
+    Args:
+        images: decoded ones, on the device or the host (mapped into memory or not), or ones that stay on disk.
+        crops: the recipe's augmentation is "inception_flip"; streamed images are then cut by their readers.
+    """
+    options: Any = {"seed": seed, "batch_size": batch_size, "repeats": repeats}
+    if isinstance(images, StreamedImages):
+        source: Source = StreamSource(images.to(torch.device("cpu")), **options, crops=crops)
+    elif images.pixels.device == device or fits_on_device(images.pixels.nbytes, device):
+        return ResidentSource(images.to(device), **options)
+    else:
+        source = ResidentSource(images, **options)
+    return source if device.type == "cpu" else PrefetchSource(source, device)

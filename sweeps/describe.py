@@ -1,0 +1,145 @@
+"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned and on what."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .config import RecipeConfig, RunConfig
+from .grid import Plan, Trunk
+from .models import ModelConfig
+from .saved_model import read_config
+from .spec import SpecError
+
+if TYPE_CHECKING:
+    from .models.cost import ModelCost
+
+__all__ = ["describe_plan", "tuned_fields"]
+
+_MOST_LINES = 4  # of kinds of trunks
+_MOST_MODELS = 40
+_NAME_WIDTH = 30
+_FEW_HELD_OUT = 100  # images; an error of .5 on so many has a standard error of .05, more than most choices are about
+
+
+def describe_plan(plan: Plan) -> str:
+    """Lines of at most 80 columns where names allow it. Imports torch, to count FLOPs on the meta device.
+
+    Raises:
+        SpecError: a model that cannot be built.
+    """
+    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan))
+    return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
+
+
+def tuned_fields(configs: Sequence[RunConfig]) -> dict[str, list[int]]:
+    """Recipe fields that take several values in runs alike in all else, with the number of values in each such cell.
+
+    A head's weight decay that follows the body's is no field of its own; seeds and lengths are no tuning.
+    """
+    found = {}
+    for field in RecipeConfig.model_fields:
+        if len({getattr(config.recipe, field) for config in configs}) < 2:
+            continue
+        cells: defaultdict[RunConfig, set[object]] = defaultdict(set)
+        for config in configs:
+            cells[_without(config, field)].add(getattr(config.recipe, field))
+        if sizes := [len(values) for values in cells.values() if len(values) > 1]:
+            found[field] = sizes
+    return found
+
+
+def _without(config: RunConfig, field: str) -> RunConfig:
+    recipe = config.recipe
+    follows = field == "weight_decay" and recipe.head_weight_decay == recipe.weight_decay
+    fields = {field: None} | ({"head_weight_decay": None} if follows else {})
+    return config.model_copy(update={"recipe": recipe.model_copy(update=fields)})
+
+
+# Sections -----------------------------------------------------------------------------------------------------
+
+
+def _counts(plan: Plan) -> Iterator[str]:
+    steps, alone = sum(t.num_steps for t in plan.trunks), sum(c.steps for c in plan.configs)
+    ratio = f"  ({alone / steps:.2f} times as many)" if steps and alone > steps else ""
+    for name, value in (
+        ("trainings", f"{len(plan.trunks):,}"), ("models", f"{len(plan.configs):,}"), ("steps to train", f"{steps:,}"),
+        ("if each ran alone", f"{alone:,}{ratio}"), ("duplicates dropped", f"{plan.num_duplicates:,}"),
+    ):  # fmt: skip
+        yield f"{name:<20}{value}"
+
+
+def _branching(plan: Plan) -> Iterator[str]:
+    """What trunks save, and why other runs are trained alone."""
+    kinds = Counter(_saving(trunk) for trunk in plan.trunks if len(trunk.configs) > 1)
+    for saving, count in kinds.most_common(_MOST_LINES):
+        yield f"{count:,} training{'s' * (count > 1)} of {saving}"
+    if len(kinds) > _MOST_LINES:
+        yield f"and {sum(kinds.values()) - sum(n for _, n in kinds.most_common(_MOST_LINES))} more with branches"
+    for reason, count in plan.alone:
+        yield f"{count:,} models of several lengths are trained alone:\n  {reason}"
+
+
+def _saving(trunk: Trunk) -> str:
+    longest = max(config.steps for config in trunk.configs)
+    alone = sum(config.steps for config in trunk.configs)
+    return (
+        f"{len(trunk.configs)} lengths: {trunk.num_steps / longest:.2g} of the longest instead of {alone / longest:.2g}"
+    )
+
+
+def _models(plan: Plan) -> Iterator[str]:
+    """A row a model and image size: its cost, its runs, and what they take as they are trained."""
+    groups: defaultdict[tuple[ModelConfig, int, int], list[Trunk]] = defaultdict(list)
+    for trunk in plan.trunks:
+        config = trunk.configs[0]
+        groups[config.model, config.image_size, config.num_classes].append(trunk)
+    yield f"{'model':<{_NAME_WIDTH}}{'params':>13}{'GFLOPs/image':>13}{'runs':>7}{'FLOPs in all':>14}"
+    in_all = 0.0
+    for place, ((model, image_size, num_classes), trunks) in enumerate(groups.items()):
+        cost = _cost(model, image_size, num_classes)
+        in_all += (flops := sum(_flops_per_image(trunk, cost) * trunk.num_images for trunk in trunks))
+        if place < _MOST_MODELS:
+            name, runs = f"{model.family} {model.variant}", sum(len(trunk.configs) for trunk in trunks)
+            per_image = cost.flops_per_image / 1e9
+            yield f"{name:<{_NAME_WIDTH}}{cost.num_params:>13,}{per_image:>13.3g}{runs:>7,}{flops:>14.2e}"
+    if len(groups) > _MOST_MODELS:
+        yield f"and {len(groups) - _MOST_MODELS} more"
+    yield f"{'in all':<{_NAME_WIDTH + 26}}{len(plan.configs):>7,}{in_all:>14.2e}"
+
+
+def _cost(model: ModelConfig, image_size: int, num_classes: int) -> "ModelCost":
+    from .models.cost import count_cost
+
+    try:
+        return count_cost(model, image_size, num_classes)
+    except (RuntimeError, ValueError, TypeError, MemoryError) as error:
+        message = " ".join(str(error).split())
+        raise SpecError(f"model.{model.family}: {model.variant} cannot be built: {message}") from error
+
+
+def _flops_per_image(trunk: Trunk, cost: "ModelCost") -> int:
+    """To train on one image, with what a recipe adds."""
+    from .models.cost import count_cost, training_flops
+
+    recipe = trunk.configs[0].recipe
+    if recipe.teacher is None:
+        return training_flops(cost, recipe, None)[0]
+    teacher = read_config(recipe.teacher)
+    return training_flops(cost, recipe, count_cost(teacher.model, teacher.image_size, teacher.num_classes))[0]
+
+
+def _tuning(plan: Plan) -> Iterator[str]:
+    fields = tuned_fields(plan.configs)
+    for name, sizes in fields.items():
+        span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+        yield f"recipe.{name}: {span} values in each of {len(sizes):,} cells"
+    if not fields:
+        return
+    for dataset, num_val in dict.fromkeys((c.upstream.dataset, c.upstream.num_val) for c in plan.configs):
+        if num_val >= _FEW_HELD_OUT:
+            yield f"the best is chosen on {num_val:,} held-out training images of {dataset!r}"
+        else:
+            yield (
+                f"warning: upstream.val_fraction holds out {num_val} images of {dataset!r};\n"
+                f"  {_FEW_HELD_OUT} or more are needed to choose the best of a cell by"
+            )

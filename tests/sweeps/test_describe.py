@@ -1,0 +1,60 @@
+import pytest
+
+from sweeps.describe import describe_plan, tuned_fields
+from sweeps.saved_model import save_model
+from sweeps.spec import SpecError
+
+from .conftest import plan_of
+
+ONE = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}  # 4 runs: 2 subsets x 2 lengths
+
+
+def test_nothing_is_tuned_where_each_cell_has_one_value():
+    assert tuned_fields(plan_of().configs) == {}
+    of_each_size = {"vit": [{"width": w, "depth": 1, "patch": 4, "recipe": {"lr": lr}} for w, lr in ((16, 1), (32, 2))]}
+    assert tuned_fields(plan_of(model=of_each_size).configs) == {}
+    assert tuned_fields(plan_of(model=ONE, seeds=[0, 1]).configs) == {}
+
+
+def test_each_tuned_field_is_counted_at_the_same_others():
+    found = tuned_fields(plan_of(model=ONE, recipe__lr=[1e-3, 2e-3, 3e-3], recipe__beta1=[0.8, 0.9]).configs)
+    assert found == {"lr": [3] * 8, "beta1": [2] * 12}
+
+
+def test_a_weight_decay_of_the_head_that_follows_is_no_field_of_its_own():
+    assert tuned_fields(plan_of(model=ONE, recipe__weight_decay=[0, 0.1]).configs) == {"weight_decay": [2] * 4}
+    both = plan_of(model=ONE, recipe__weight_decay=[0, 0.1], recipe__head_weight_decay=[1, 2])
+    assert tuned_fields(both.configs) == {"weight_decay": [2] * 8, "head_weight_decay": [2] * 8}
+
+
+def test_cells_of_unequal_numbers_of_values():
+    models = {
+        "vit": [{"width": w, "depth": 1, "patch": 4, "recipe": {"lr": lr}} for w, lr in ((16, [1, 2]), (32, [1, 2, 3]))]
+    }
+    assert "recipe.lr: 2 to 3 values in each of 8 cells" in describe_plan(plan_of(model=models))
+
+
+def test_sharpness_aware_minimisation_costs_twice():
+    def flops(**changes):
+        return float(describe_plan(plan_of(model=ONE, **changes)).splitlines()[-1].split()[-1])
+
+    assert flops(recipe__sam_rho=0.1) == pytest.approx(2 * flops(), rel=0.01)  # three digits are printed
+
+
+def test_a_teachers_forward_passes_are_counted(tmp_path):
+    """The teacher is of the student's shape: (3 + 1) / 3 of the FLOPs."""
+    (config, *_) = plan_of(model=ONE).configs
+    save_model(tmp_path / "teacher", config.model.build(config.image_size, config.num_classes), config)
+    text = describe_plan(plan_of(model=ONE, recipe__teacher=str(tmp_path / "teacher")))
+    plain = describe_plan(plan_of(model=ONE))
+    taught, alone = (float(printed.splitlines()[-1].split()[-1]) for printed in (text, plain))
+    assert taught == pytest.approx(4 / 3 * alone, rel=0.01)  # three digits are printed
+
+
+def test_a_model_that_cannot_be_built_is_told(monkeypatch):
+    def fails(self, *args, **kwargs):
+        raise RuntimeError("no such\nshape")
+
+    monkeypatch.setattr("sweeps.models.VitConfig.build", fails)
+    with pytest.raises(SpecError, match=r"model.vit: w16d1/4 cannot be built: no such shape"):
+        describe_plan(plan_of(model=ONE))
