@@ -17,6 +17,7 @@ from sweeps.config import NUMERICS_VERSION, RunConfig
 from sweeps.data import batches
 from sweeps.data.batches import batch_indices
 from sweeps.grid import make_plan
+from sweeps.optimizers import build
 from sweeps.paths import TrunkPaths
 from sweeps.schedules import learning_rate_factor
 from sweeps.spec import parse_spec
@@ -25,20 +26,23 @@ from .conftest import changed
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-GOLDEN = Path(__file__).with_suffix("").with_name("golden_losses.json")
+GOLDEN = Path(__file__).with_name("golden_losses.json")
 # To add a family, add its row and renew the file.
 FAMILIES = {
     "vit": {"width": 16, "depth": 2, "patch": 4, "heads": 2},
     "resnet": {"width": 4, "depth": [1, 1]},
+    "mixer": {"width": 16, "depth": 2, "patch": 4},
 }
 NUM_STEPS = 30
 LR = 1e-2
+WEIGHT_DECAY = 0.5  # ten times the recipe's, so that in 30 steps it is seen which parameters decay
 # Relative, of the loss of a step. Other processors and versions of torch round otherwise, and training amplifies it.
 TOLERANCE = 1e-5
 
 
 def config_of(family: str, **changes) -> RunConfig:
-    fields = {"train_examples": 800, "steps": NUM_STEPS, "recipe__lr": LR, **changes}
+    recipe = {"recipe__lr": LR, "recipe__weight_decay": WEIGHT_DECAY}
+    fields = {"train_examples": 800, "steps": NUM_STEPS, **recipe, **changes}
     spec = changed(model={family: [FAMILIES[family]]}, **fields)
     return make_plan(parse_spec(spec)).configs[0]
 
@@ -98,7 +102,7 @@ def _other_stream(patch, family):
 
 
 def _other_order(patch, family):
-    patch.setattr(batches, "_ORDER", 101)
+    patch.setattr(batches, "ORDER_STREAM", 101)
     batches._epoch_order.cache_clear()
 
 
@@ -117,10 +121,21 @@ def _other_init(patch, family):
     patch.setattr(config, "build", scaled)
 
 
+def _vectors_decay(patch, family):
+    """Biases, norms and positions too."""
+    of_kernels = build.decay_groups
+
+    def of_all(model, recipe):
+        return [group._replace(weight_decay=recipe.weight_decay) for group in of_kernels(model, recipe)]
+
+    patch.setattr(build, "decay_groups", of_all)
+
+
 # Each is a small change of what is computed, which the tolerance must not hide.
 MUTATIONS = {
     "learning rate 1 % higher": lambda patch, family: {"recipe__lr": 1.01 * LR},
-    "weight decay doubled": lambda patch, family: {"recipe__weight_decay": 0.1},
+    "weight decay 10 % higher": lambda patch, family: {"recipe__weight_decay": 1.1 * WEIGHT_DECAY},
+    "weight decay of vectors too": _vectors_decay,
     "another augmentation draw": _other_stream,
     "another order": _other_order,
     "weights 1 % larger at the start": _other_init,
