@@ -168,7 +168,7 @@ def schedules_figure(runs: pd.DataFrame):
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     all_axes[0][0].set_ylabel("test error (fraction)")
-    all_axes[0][0].legend(frameon=False, fontsize=8)
+    all_axes[0][-1].legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
 
