@@ -25,6 +25,7 @@ import sweeps.train
 from sweeps import evaluate
 from sweeps.config import RunConfig
 from sweeps.data.images import Images
+from sweeps.data.training import TrainingData, load_training_data
 from sweeps.grid import Trunk, make_plan
 from sweeps.models import FAMILIES
 from sweeps.paths import TrunkPaths
@@ -74,13 +75,13 @@ def run_config(model: dict[str, Any], batch_size: int, num_steps: int) -> RunCon
     return make_plan(parse_spec(spec)).configs[0]
 
 
-def random_data(num_images: int = 10_000) -> sweeps.train.TrainingData:
+def random_data(num_images: int = 10_000) -> TrainingData:
     """Images of noise: the speed does not depend on what they show."""
     generator = torch.Generator().manual_seed(0)
     shape = (num_images, IMAGE_SIZE, IMAGE_SIZE, 3)
     pixels = torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
     images = Images(pixels, torch.randint(0, NUM_CLASSES, (num_images,), generator=generator))
-    return sweeps.train.TrainingData(images, *[Images(pixels[:100], images.labels[:100])] * 2)
+    return TrainingData(images, *[Images(pixels[:100], images.labels[:100])] * 3)
 
 
 def compare_loops(
@@ -209,7 +210,7 @@ def measure_shares(trunks: list[Trunk]) -> Shares:
     ):
         for trunk in trunks:
             with shares.timed("loading"):
-                data = sweeps.train.load_training_data(trunk.configs[0], CPU)
+                data = load_training_data(trunk.configs[0], CPU)
             with tempfile.TemporaryDirectory() as folder:
                 list(sweeps.train.train_trunk(trunk.configs, data, TrunkPaths(Path(folder)), CPU))
     shares.seconds["training"] = total.seconds["all"] - sum(shares.seconds.values())

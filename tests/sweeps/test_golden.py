@@ -16,6 +16,7 @@ from sweeps.augment import streams
 from sweeps.config import NUMERICS_VERSION, RunConfig
 from sweeps.data import batches
 from sweeps.data.batches import batch_indices
+from sweeps.data.training import load_training_data
 from sweeps.grid import make_plan
 from sweeps.optimizers import build
 from sweeps.paths import TrunkPaths
@@ -50,7 +51,7 @@ def config_of(family: str, **changes) -> RunConfig:
 def losses_of(family: str, folder: Path, **changes) -> list[float]:
     """The loss of every step."""
     config = config_of(family, **changes)
-    data = train.load_training_data(config, torch.device("cpu"))
+    data = load_training_data(config, torch.device("cpu"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "_LOG_EVERY_STEPS", 1)
         (finished,) = train.train_trunk([config], data, TrunkPaths(folder), torch.device("cpu"))
