@@ -9,11 +9,12 @@ import torch
 
 from sweeps.config import RunConfig
 from sweeps.data.fashion_mnist import DEBIAN_FOLDER
+from sweeps.data.training import load_training_data
 from sweeps.grid import make_plan
 from sweeps.models.cost import count_cost
 from sweeps.paths import TrunkPaths
 from sweeps.spec import parse_spec
-from sweeps.train import load_training_data, train_trunk
+from sweeps.train import train_trunk
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
