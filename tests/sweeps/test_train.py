@@ -50,8 +50,12 @@ def test_a_branch_is_bitwise_the_run_trained_alone(tmp_path, index, cooldown, ev
         assert result(alone) == result(branches[i])
 
 
+SOME_STEPS = (7, 24, 34, 50)  # in the trunk before the first branch, between branches, in one
+EVERY_STEP = [pytest.param(step, marks=[] if step in SOME_STEPS else pytest.mark.slow) for step in range(72)]
+
+
 @pytest.mark.parametrize("index", [0, 1], ids=["vit", "resnet"])
-@pytest.mark.parametrize("stop", [7, 24, 34, 50])
+@pytest.mark.parametrize("stop", EVERY_STEP)
 def test_a_run_killed_at_any_step_goes_on_bitwise(tmp_path, monkeypatch, index, stop):
     monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
     trunk = trunks(steps=[20, 40, 60])[index]
