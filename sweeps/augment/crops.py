@@ -13,10 +13,15 @@ _PADDING = 4  # pixels, as in He et al. 2016 (arXiv 1512.03385), section 4.2
 
 
 def crop_flip(pixels: torch.Tensor, seed: int, step: int) -> torch.Tensor:
-    """Each image moved by up to 4 pixels and mirrored half the time: uint8 (b, height, width, channels), as given."""
-    num_images = len(pixels)
+    """Each image moved by up to 4 pixels and mirrored half the time: uint8 (b, height, width, channels), as given.
+
+    An image of 4 pixels or fewer is moved by less than its side, since it is reflected at the border once.
+    """
+    num_images, height, width, _ = pixels.shape
     rng = rng_of(seed, step, "crop")
     shift = rng.integers(-_PADDING, _PADDING, size=(2, num_images, 1), endpoint=True)
+    most = np.array([height, width]).reshape(2, 1, 1) - 1
+    shift = shift.clip(-most, most)
     return shift_and_mirror(pixels, shift, rng.random((num_images, 1)) < 0.5)
 
 
