@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ISOTROPIC", "SHAPES", "ConvNextConfig"]
 
 # Channels of the first stage, doubled in each further one, and blocks a stage. T to XL: Liu et al. 2022, section 3;
-# atto to nano: Woo et al. 2023 (arXiv 2301.00808), Table 10, whose networks have a normalisation more.
+# atto to nano: Woo et al. 2023 (arXiv 2301.00808), whose networks have a normalisation more.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "atto": (40, (2, 2, 6, 2)),
     "femto": (48, (2, 2, 6, 2)),

@@ -18,7 +18,7 @@ FLAGS = (
     "layer_norm", "separate_downsampling",
 )  # fmt: skip
 
-# Liu et al. 2022, Figure 2 and section 2, in its order: what each step changes of the one before.
+# Liu et al. 2022, section 2 and Table 10, in its order: what each step changes of the one before.
 _CHANGES: dict[str, dict[str, Any]] = {
     "resnet50": {"width": 64, "depth": (3, 4, 6, 3), "stem_stride": 4},
     "stage_ratio": {"depth": (3, 3, 9, 3)},
