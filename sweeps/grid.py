@@ -132,6 +132,11 @@ def resolve(cell: CellSpec) -> RunConfig:
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = _num_steps(cell, sizes)
     model = cell.model.fitted(upstream.image_size)
+    if cell.recipe.batch_size < (least := model.smallest_batch(upstream.image_size)):
+        raise ValueError(
+            f"recipe.batch_size: BatchNorm on a map of one pixel needs at least {least} images a step, got "
+            f"{cell.recipe.batch_size}"
+        )
     if getattr(model, "distilled", False) and not cell.recipe.teacher:
         raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
     return RunConfig(

@@ -28,7 +28,8 @@ class Recipe:
     required: dict[str, str] = field(default_factory=dict)
 
 
-# Touvron et al. 2021 and Liu et al. 2022 train with the same augmentation; timm's `rand-m9-mstd0.5-inc1`.
+# Touvron et al. 2021 and Liu et al. 2022 train with the same augmentation; timm's `rand-m9-mstd0.5-inc1`. Their crops
+# have 8 % of the image at least, not 5 %, and are resized bicubically.
 _DEIT_AUGMENTATION = {
     "augment": "inception_flip",
     "rand_augment_ops": 2,
@@ -77,7 +78,7 @@ RECIPES = {
     ),
     "zhai2021": Recipe(
         source=(
-            "Zhai et al. 2021 (arXiv 2106.04560), section 3 and appendix C, and big_vision "
+            "Zhai et al. 2021 (arXiv 2106.04560), section 3, and big_vision "
             "`configs/proj/scaling_laws/train_vit_g.py`; lr at batch 4096"
         ),
         fields={
@@ -111,7 +112,7 @@ RECIPES = {
             "label_smoothing": 0.0,
         },
         schedule={"kind": "linear", "warmup": "1000 steps", "cooldown": "0 steps"},
-        length="7 epochs",  # of JFT, as in Dosovitskiy et al. 2020; the paper varies it
+        length="7 epochs",  # of JFT; section 3 of the paper has 7, 14 and 21
     ),
     "deit": Recipe(
         source="Touvron et al. 2021 (arXiv 2012.12877), Table 9, DeiT-B; lr 5e-4 x batch/512 at batch 1024",
@@ -126,7 +127,7 @@ RECIPES = {
             "drop_path": 0.1,
             # The code also keeps a moving average (.99996) by default; the paper's results are of the last weights.
         },
-        # The code warms up from 1e-6 and decays to 1e-5, not from and to 0.
+        # The code warms up from 1e-6 and decays to 1e-5, not from and to 0, and its cosine counts from the first step.
         schedule={"kind": "cosine", "warmup": "5 epochs", "cooldown": "0 steps"},
         length="300 epochs",
     ),
@@ -140,13 +141,13 @@ RECIPES = {
             "batch_size": 4096,
             **_DEIT_AUGMENTATION,
             "drop_path": 0.1,  # T; .4 for S, .5 for B and L; isotropic .1, .2, .5 for S, B, L
-            "ema_decay": 0.9999,
+            "ema_decay": 0.9999,  # without it the steps from a ResNet, which has BatchNorm: appendix A.1
         },
         schedule={"kind": "cosine", "warmup": "20 epochs", "cooldown": "0 steps"},  # isotropic 50 epochs
         length="300 epochs",
     ),
     "bit": Recipe(
-        source="Kolesnikov et al. 2020 (arXiv 1912.11370), section 3; lr .03 x batch/256 at batch 4096",
+        source="Kolesnikov et al. 2020 (arXiv 1912.11370), section 3.3, BiT-S and M; lr .03 x batch/256 at batch 4096",
         fields={
             "optimizer": "sgd",
             "lr": 0.48,
@@ -157,34 +158,31 @@ RECIPES = {
             "batch_size": 4096,
             "augment": "inception_flip",
             "label_smoothing": 0.0,
-            # big_vision's later `configs/bit_i21k.py` differs: cosine, decoupled decay, clip 1, sigmoid, bias -10.
+            # big_vision's later configs differ: `bit_i1k.py` by cosine, decoupled decay, clip 1 and a rate of .1 x
+            # batch/256, `bit_i21k.py` by the sigmoid loss with a head bias of -10 as well.
         },
         schedule={"kind": "staircase", "warmup": "5000 steps", "cooldown": "0 steps"},
         length="90 epochs",
     ),
     "sam": Recipe(
         source=(
-            "Chen, Hsieh and Gong 2021 (arXiv 2106.01548), appendix, ViT and Mixer on ImageNet-1k; lr at batch 4096; "
-            "schedule as in big_vision `configs/proj/gsam/vit_i1k_gsam_no_aug.py`"
+            "big_vision `configs/proj/gsam/vit_i1k_gsam_no_aug.py`, of the authors of Chen, Hsieh and Gong 2021 (arXiv "
+            "2106.01548), who train ViT and Mixer so on ImageNet-1k; lr at batch 4096"
         ),
         fields={
             "optimizer": "adamw",
             "lr": 3e-3,
-            "weight_decay": 0.3,
+            "weight_decay": 0.3,  # times the learning rate: the papers', says the config, which itself has .001
             "head_lr_multiplier": 1.0,
             "grad_clip": 1.0,
             "batch_size": 4096,
             "augment": "inception_flip",
             "label_smoothing": 0.0,
-            # The config of its successor GSAM has the sigmoid loss with a head bias of -10.
+            # The config, of the successor GSAM, has the sigmoid loss with a head bias of -10.
         },
-        schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},
+        schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},  # to 1 %, not to 0
         length="300 epochs",
-        required={
-            "sam_rho": (
-                "which Chen et al. 2021 set by model: from 0.05 (ViT-S/32) over 0.2 (ViT-B/16) to 0.6 (Mixer-B/16)"
-            )
-        },
+        required={"sam_rho": "which Chen et al. 2021 set by model; big_vision's config of GSAM has 0.1 to 0.6"},
     ),
 }
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from ..fields import Count
-from .names import check_halvings, look_up
-from .shape import ModelShape
+from .names import STEM_STRIDES, check_divides, check_halvings, look_up
+from .shape import Blocks, ModelShape, Width, read_width
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["DEPTHS", "BitConfig", "fill_in_groups"]
+__all__ = ["DEPTHS", "VARIANCE_EPS", "BitConfig", "fill_in_groups"]
 
 # He et al. 2016 (arXiv 1512.03385), Table 1; R200: He et al. 2016 (arXiv 1603.05027), section 4.
 DEPTHS: dict[str, tuple[int, ...]] = {
@@ -26,8 +26,7 @@ DEPTHS: dict[str, tuple[int, ...]] = {
 _WIDTH = 64  # at multiplier 1
 _GROUPS = 32  # Wu and He 2018 (arXiv 1803.08494), and BiT
 _NAME = re.compile(r"(R\d+)x(\d+)")
-_STEM_STRIDES = {"small": 1, "imagenet": 4}
-_VARIANCE_EPS = 1e-8  # of the weight standardisation, as in timm's BiT
+VARIANCE_EPS = 1e-8  # of the weight standardisation, as in timm's BiT and hybrids
 
 
 class BitConfig(ModelShape):
@@ -48,8 +47,8 @@ class BitConfig(ModelShape):
 
     family: Literal["bit"] = "bit"
     channels_last: ClassVar[bool] = True
-    width: Count = Field(multiple_of=8)  # timm rounds others
-    depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
+    width: Width = Field(multiple_of=8)  # timm rounds others
+    depth: tuple[Blocks, ...] = Field(min_length=1, max_length=4)
     groups: Count
     stem: Literal["small", "imagenet"] = "small"
 
@@ -67,8 +66,7 @@ class BitConfig(ModelShape):
 
     @model_validator(mode="after")
     def _groups_divide_width(self) -> "BitConfig":
-        if self.width % self.groups:
-            raise ValueError(f"groups must divide width, got {self.groups} groups and width {self.width}")
+        check_divides(self, "groups", "width")
         return self
 
     @property
@@ -79,7 +77,7 @@ class BitConfig(ModelShape):
         return f"w{self.width}d{'-'.join(map(str, self.depth))}"
 
     def fitted(self, image_size: int) -> Self:
-        side = math.ceil(image_size / _STEM_STRIDES[self.stem])
+        side = math.ceil(image_size / STEM_STRIDES[self.stem])
         check_halvings("model.bit.depth", side, len(self.depth) - 1, list(self.depth))
         return self
 
@@ -94,7 +92,7 @@ class BitConfig(ModelShape):
         from timm.models.resnetv2 import ResNetV2
         from torch import nn
 
-        convolution = partial(StdConv2d, eps=_VARIANCE_EPS)
+        convolution = partial(StdConv2d, eps=VARIANCE_EPS)
         model = ResNetV2(
             list(self.depth),
             channels=tuple(4 * self.width * 2**stage for stage in range(len(self.depth))),
@@ -114,6 +112,4 @@ class BitConfig(ModelShape):
 def fill_in_groups(values: dict[str, Any], width_field: str) -> dict[str, Any]:
     """BiT's number of groups or, of a narrower network, the most that leave two channels in each: a group of one
     channel at one pixel is all zero."""
-    width = values.get(width_field)
-    known = width if isinstance(width, int) and width > 1 else 2  # a bad width is reported as such, alone
-    return {"groups": math.gcd(_GROUPS, known // 2), **values}
+    return {"groups": math.gcd(_GROUPS, max(1, read_width(values, width_field) // 2)), **values}

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from ..fields import Amount, Count
 from .names import check_halvings, check_patch, look_up, split_patch
-from .shape import ModelShape
+from .shape import Blocks, Flag, KernelSize, ModelShape, Width
 
 if TYPE_CHECKING:
     from torch import nn
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ISOTROPIC", "SHAPES", "ConvNextConfig"]
 
 # Channels of the first stage, doubled in each further one, and blocks a stage. T to XL: Liu et al. 2022, section 3;
-# atto to nano: Woo et al. 2023 (arXiv 2301.00808), Table 10, whose networks have a normalisation more.
+# atto to nano: Woo et al. 2023 (arXiv 2301.00808), whose networks have a normalisation more.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "atto": (40, (2, 2, 6, 2)),
     "femto": (48, (2, 2, 6, 2)),
@@ -53,11 +53,11 @@ class ConvNextConfig(ModelShape):
 
     family: Literal["convnext"] = "convnext"
     channels_last: ClassVar[bool] = True
-    width: Count
-    depth: tuple[Count, ...] = Field(min_length=1, max_length=_TIMM_STAGES)
+    width: Width
+    depth: tuple[Blocks, ...] = Field(min_length=1, max_length=_TIMM_STAGES)
     patch: Count = _PATCH
-    isotropic: bool = False
-    kernel_size: Count = 7
+    isotropic: Flag = False
+    kernel_size: KernelSize = 7
     layer_scale: Amount = Field(default=1e-6, ge=0)
 
     @classmethod
@@ -71,11 +71,9 @@ class ConvNextConfig(ModelShape):
         return {"patch": _ISOTROPIC_PATCH, "layer_scale": 0.0, **values} if values.get("isotropic") is True else values
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "ConvNextConfig":
+    def _one_stage(self) -> "ConvNextConfig":
         if self.isotropic and len(self.depth) > 1:
             raise ValueError(f"depth must be one stage where isotropic is true, got {list(self.depth)}")
-        if self.kernel_size % 2 == 0:
-            raise ValueError(f"kernel_size must be odd, got {self.kernel_size}")
         return self
 
     @property

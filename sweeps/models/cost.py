@@ -46,15 +46,16 @@ def count_cost(config: ModelShape, image_size: int, num_classes: int) -> ModelCo
         with torch.device("meta"):
             model = config.build(image_size, num_classes).eval()
             image = torch.empty(1, 3, image_size, image_size)
+        head, params = _count_params(_classifier(model)), _count_params(model)
+        model.requires_grad_(False)  # a quarter faster where nothing is to be differentiated
         with FlopCounterMode(display=False) as counter:
             model(image)
     finally:
         set_fused_attn(was_fused)
-    head = _count_params(_classifier(model))
     # A classifier that is a convolution sees one pixel: the pooled features.
     kernels = [layer.weight for layer in _classifier(model).modules() if isinstance(layer, nn.Linear | nn.Conv2d)]
     head_flops = sum(2 * kernel.numel() for kernel in kernels)
-    return ModelCost(_count_params(model) - head, head, counter.get_total_flops(), head_flops)
+    return ModelCost(params - head, head, counter.get_total_flops(), head_flops)
 
 
 def training_flops(cost: ModelCost, recipe: "RecipeConfig", teacher: ModelCost | None) -> tuple[int, str]:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from ..fields import Count
-from .bit import fill_in_groups
-from .names import look_up, split_patch
-from .shape import ModelShape
+from .bit import VARIANCE_EPS, fill_in_groups
+from .names import STEM_STRIDES, check_divides, look_up, split_patch
+from .shape import Blocks, ModelShape, Width
 from .vit import SHAPES, fill_in_width, transformer_arguments, vit_name
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ STEMS = {
     ("R26", 32): (2, 2, 2, 2),
 }
 _STEM_WIDTH = 64
-_STEM_STRIDES = {"small": 1, "imagenet": 4}
-_VARIANCE_EPS = 1e-8  # of the weight standardisation, as in timm's hybrids
 
 
 class HybridConfig(ModelShape):
@@ -47,12 +45,12 @@ class HybridConfig(ModelShape):
 
     family: Literal["hybrid"] = "hybrid"
     channels_last: ClassVar[bool] = True
-    stem_width: Count = Field(multiple_of=8)  # timm rounds others
-    stem_depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
+    stem_width: Width = Field(multiple_of=8)  # timm rounds others
+    stem_depth: tuple[Blocks, ...] = Field(min_length=1, max_length=4)
     groups: Count
     stem: Literal["small", "imagenet"] = "small"
-    width: Count
-    depth: Count
+    width: Width
+    depth: Blocks
     heads: Count
     mlp_dim: Count
     pooling: Literal["avg", "token", "map"] = "avg"
@@ -75,16 +73,14 @@ class HybridConfig(ModelShape):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "HybridConfig":
-        if self.width % self.heads:
-            raise ValueError(f"heads must divide width, got {self.heads} heads and width {self.width}")
-        if self.stem_width % self.groups:
-            raise ValueError(f"groups must divide stem_width, got {self.groups} and {self.stem_width}")
+        check_divides(self, "heads", "width")
+        check_divides(self, "groups", "stem_width")
         return self
 
     @property
     def stride(self) -> int:
         """How many pixels of the image make a token, along a side."""
-        return _STEM_STRIDES[self.stem] * 2 ** (len(self.stem_depth) - 1)
+        return STEM_STRIDES[self.stem] * 2 ** (len(self.stem_depth) - 1)
 
     @property
     def variant(self) -> str:
@@ -136,7 +132,7 @@ class HybridConfig(ModelShape):
         from timm.models.resnetv2 import ResNetV2
         from torch import nn
 
-        convolution = partial(StdConv2dSame, eps=_VARIANCE_EPS)
+        convolution = partial(StdConv2dSame, eps=VARIANCE_EPS)
         norm = partial(GroupNormAct, num_groups=self.groups)
         backbone = ResNetV2(
             list(self.stem_depth),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from ..fields import Count
 from .names import check_patch, look_up, split_patch
-from .shape import ModelShape, drop_path_rates
+from .shape import Blocks, ModelShape, Width, drop_path_rates, read_width
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,8 +34,8 @@ class MixerConfig(ModelShape):
     """
 
     family: Literal["mixer"] = "mixer"
-    width: Count
-    depth: Count
+    width: Width
+    depth: Blocks
     patch: Count
     token_mlp_dim: Count
     channel_mlp_dim: Count
@@ -47,9 +47,8 @@ class MixerConfig(ModelShape):
 
     @classmethod
     def fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
-        width = values.get("width")
-        known = width if isinstance(width, int) and width > 0 else 1  # a bad width is reported as such, alone
-        return {"token_mlp_dim": max(1, known // 2), "channel_mlp_dim": 4 * known, **values}
+        width = read_width(values)
+        return {"token_mlp_dim": max(1, width // 2), "channel_mlp_dim": 4 * width, **values}
 
     @property
     def variant(self) -> str:

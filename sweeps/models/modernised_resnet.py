@@ -3,11 +3,10 @@
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from ..fields import Count
 from .names import check_halvings, look_up
-from .shape import ModelShape
+from .shape import Blocks, Flag, KernelSize, ModelShape, Width
 
 if TYPE_CHECKING:
     from torch import nn
@@ -19,7 +18,7 @@ FLAGS = (
     "layer_norm", "separate_downsampling",
 )  # fmt: skip
 
-# Liu et al. 2022, Figure 2 and section 2, in its order: what each step changes of the one before.
+# Liu et al. 2022, section 2 and Table 10, in its order: what each step changes of the one before.
 _CHANGES: dict[str, dict[str, Any]] = {
     "resnet50": {"width": 64, "depth": (3, 4, 6, 3), "stem_stride": 4},
     "stage_ratio": {"depth": (3, 3, 9, 3)},
@@ -80,29 +79,23 @@ class ModernisedResNetConfig(ModelShape):
 
     family: Literal["modernised_resnet"] = "modernised_resnet"
     channels_last: ClassVar[bool] = True
-    width: Count
-    depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
+    width: Width
+    depth: tuple[Blocks, ...] = Field(min_length=1, max_length=4)
     stem_stride: Literal[1, 2, 4] = 2
-    kernel_size: Count = 3
-    patchify_stem: bool = False
-    depthwise: bool = False
-    inverted_bottleneck: bool = False
-    move_up: bool = False
-    gelu: bool = False
-    fewer_activations: bool = False
-    fewer_norms: bool = False
-    layer_norm: bool = False
-    separate_downsampling: bool = False
+    kernel_size: KernelSize = 3
+    patchify_stem: Flag = False
+    depthwise: Flag = False
+    inverted_bottleneck: Flag = False
+    move_up: Flag = False
+    gelu: Flag = False
+    fewer_activations: Flag = False
+    fewer_norms: Flag = False
+    layer_norm: Flag = False
+    separate_downsampling: Flag = False
 
     @classmethod
     def shape_of(cls, variant: str) -> dict[str, Any]:
         return dict(look_up(STEPS, variant))
-
-    @model_validator(mode="after")
-    def _odd_kernel(self) -> "ModernisedResNetConfig":
-        if self.kernel_size % 2 == 0:
-            raise ValueError(f"kernel_size must be odd, got {self.kernel_size}")
-        return self
 
     @property
     def variant(self) -> str:
@@ -123,6 +116,11 @@ class ModernisedResNetConfig(ModelShape):
         field, halvings = "model.modernised_resnet.depth", len(self.depth) - 1
         check_halvings(field, side, halvings, list(self.depth), drops_odd=self.separate_downsampling)
         return self
+
+    def smallest_batch(self, image_size: int) -> int:
+        last_side = math.ceil(image_size / (self.stem_stride * 2 ** (len(self.depth) - 1)))
+        one_pixel = last_side == 1 or self.separate_downsampling  # whose last norm follows the pooling
+        return 2 if one_pixel and not self.layer_norm else 1
 
     def shape_columns(self, image_size: int) -> dict[str, Any]:
         return {"width": self.width, "depth": sum(self.depth), "pooling": "avg"}

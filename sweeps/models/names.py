@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["check_halvings", "check_patch", "look_up", "split_patch"]
+__all__ = ["STEM_STRIDES", "check_divides", "check_halvings", "check_patch", "look_up", "split_patch"]
+
+STEM_STRIDES = {"small": 1, "imagenet": 4}  # what a residual network's stem divides the image by
 
 
 def split_patch(variant: str) -> tuple[str, dict[str, int]]:
@@ -27,6 +29,13 @@ def look_up(table: Mapping[str, Any], name: str) -> Any:
     if name not in table:
         raise ValueError(f"variant: must be one of {list(table)}, got {name!r}")
     return table[name]
+
+
+def check_divides(config: Any, part: str, whole: str) -> None:
+    """Raises ValueError where a field of a config does not divide another."""
+    number, of = getattr(config, part), getattr(config, whole)
+    if of % number:
+        raise ValueError(f"{part} must divide {whole}, got {number} {part} and {whole} {of}")
 
 
 def check_patch(field: str, patch: int, image_size: int) -> None:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..fields import Count
-from .names import check_halvings, look_up
-from .shape import ModelShape
+from .names import STEM_STRIDES, check_halvings, look_up
+from .shape import Blocks, ModelShape, Width
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,7 +23,6 @@ SHAPES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 _WIDTH = 64
 _TIMM_STAGES = 4  # timm's forward pass calls four; those a config leaves out pass their input on
-_STEM_STRIDES = {"small": 1, "imagenet": 4}
 
 
 class ResNetConfig(ModelShape):
@@ -42,8 +40,8 @@ class ResNetConfig(ModelShape):
 
     family: Literal["resnet"] = "resnet"
     channels_last: ClassVar[bool] = True
-    width: Count = Field(multiple_of=2)
-    depth: tuple[Count, ...] = Field(min_length=1, max_length=4)
+    width: Width = Field(multiple_of=2)
+    depth: tuple[Blocks, ...] = Field(min_length=1, max_length=4)
     block: Literal["basic", "bottleneck"] = "basic"
     stem: Literal["small", "imagenet"] = "small"
 
@@ -66,9 +64,13 @@ class ResNetConfig(ModelShape):
         return f"w{self.width}d{'-'.join(map(str, self.depth))}" + ("b" if self.block == "bottleneck" else "")
 
     def fitted(self, image_size: int) -> Self:
-        side = math.ceil(image_size / _STEM_STRIDES[self.stem])
+        side = math.ceil(image_size / STEM_STRIDES[self.stem])
         check_halvings("model.resnet.depth", side, len(self.depth) - 1, list(self.depth))
         return self
+
+    def smallest_batch(self, image_size: int) -> int:
+        last_side = math.ceil(image_size / (STEM_STRIDES[self.stem] * 2 ** (len(self.depth) - 1)))
+        return 2 if last_side == 1 else 1
 
     def shape_columns(self, image_size: int) -> dict[str, Any]:
         return {"width": self.width, "depth": sum(self.depth), "pooling": "avg"}

@@ -1,16 +1,42 @@
 """What every model family's config has: a shape, its name in the papers, and how timm builds it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 
-from ..fields import Section
+from ..fields import Count, Section
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["ModelShape", "drop_path_rates"]
+__all__ = ["Blocks", "Flag", "KernelSize", "ModelShape", "Width", "drop_path_rates", "read_width"]
+
+
+def _odd(size: int) -> int:
+    if size % 2 == 0:
+        raise ValueError("must be odd")
+    return size
+
+
+Width = Annotated[Count, Field(le=2**20)]  # what follows from it, such as four times as much, is a Count too
+Blocks = Annotated[Count, Field(le=10_000)]  # to count the FLOPs of more takes minutes
+KernelSize = Annotated[Count, Field(le=255), AfterValidator(_odd)]
+Flag = Annotated[bool, Field(strict=True)]  # "true" and 1 would escape those who fill in what follows from it
+
+_WIDTH: TypeAdapter[int] = TypeAdapter(Width)
+
+
+def read_width(values: Mapping[str, Any], field: str = "width") -> int:
+    """A given width as its field will read it ("64" is 64), or 1 where it is none: its own field says so, alone.
+
+    >>> read_width({"width": "64"}), read_width({"width": -2})
+    (64, 1)
+    """
+    try:
+        return _WIDTH.validate_python(values.get(field))
+    except ValidationError:
+        return 1
 
 
 def drop_path_rates(last: float, num_blocks: int) -> list[float]:
@@ -75,6 +101,10 @@ class ModelShape(Section):
             ValueError: the shape cannot take such images: the field and the fact.
         """
         return self
+
+    def smallest_batch(self, image_size: int) -> int:
+        """Images that a training step takes at least: two where BatchNorm would see one value of each channel."""
+        return 1
 
     def shape_columns(self, image_size: int) -> dict[str, Any]:
         """The record's columns `width` to `pooling`."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from pydantic import model_validator
 
 from ..fields import Count
-from .names import check_patch, look_up, split_patch
-from .shape import ModelShape
+from .names import check_divides, check_patch, look_up, split_patch
+from .shape import Blocks, Flag, ModelShape, Width, read_width
 
 if TYPE_CHECKING:
     from torch import nn
@@ -62,15 +62,15 @@ class VitConfig(ModelShape):
     """
 
     family: Literal["vit"] = "vit"
-    width: Count
-    depth: Count
+    width: Width
+    depth: Blocks
     patch: Count | None
     heads: Count
     mlp_dim: Count
     pooling: Literal["avg", "token", "map"] = "avg"
     positions: Literal["learned", "sincos2d"] = "learned"
     num_tokens: Count | None = None
-    distilled: bool = False
+    distilled: Flag = False
 
     @classmethod
     def shape_of(cls, variant: str) -> dict[str, Any]:
@@ -86,8 +86,7 @@ class VitConfig(ModelShape):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "VitConfig":
-        if self.width % self.heads:
-            raise ValueError(f"heads must divide width, got {self.heads} heads and width {self.width}")
+        check_divides(self, "heads", "width")
         if (self.patch is None) == (self.num_tokens is None):
             raise ValueError(f"give one of patch and num_tokens, got {self.patch} and {self.num_tokens}")
         if self.num_tokens and math.isqrt(self.num_tokens) ** 2 != self.num_tokens:
@@ -146,9 +145,8 @@ class VitConfig(ModelShape):
 
 def fill_in_width(values: dict[str, Any]) -> dict[str, Any]:
     """Heads and MLP from the width where they are not given."""
-    width = values.get("width")
-    known = width if isinstance(width, int) and width > 0 else 1  # a bad width is reported as such, alone
-    return {"heads": max(1, known // 64), "mlp_dim": 4 * known, **values}
+    width = read_width(values)
+    return {"heads": max(1, width // 64), "mlp_dim": 4 * width, **values}
 
 
 def vit_name(width: int, depth: int, mlp_dim: int, heads: int) -> str:

@@ -70,7 +70,7 @@ def test_sam_needs_its_radius_and_says_which(given):
         parse_spec(changed(recipe={"name": "sam", **given}))
     message = str(error.value)
     assert message.startswith("recipe.sam_rho: must be given with recipe 'sam'")
-    assert "0.2 (ViT-B/16)" in message
+    assert "0.1 to 0.6" in message
 
 
 def test_other_rows_need_no_radius_and_may_have_one():

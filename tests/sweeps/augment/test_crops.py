@@ -62,3 +62,11 @@ def test_nothing_outside_of_a_box_is_mixed_in():
 def test_inception_flip_is_boxes_and_flips_of_the_step():
     expected = resample_boxes(pixels(), crop_boxes(3, 4, 20, (10, 14)), crop_flips(3, 4, 20))
     assert torch.equal(inception_flip(pixels(), 3, 4), expected)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 8), (2, 3), (4, 4), (5, 5)])
+def test_images_smaller_than_the_padding_are_moved_by_less_than_their_side(height, width):
+    images = torch.arange(64 * height * width * 3, dtype=torch.int64).remainder(251).to(torch.uint8)
+    images = images.reshape(64, height, width, 3)
+    for image, moved in zip(images, crop_flip(images, 0, 0), strict=True):
+        assert set(moved.reshape(-1, 3)[:, 0].tolist()) <= set(image.reshape(-1, 3)[:, 0].tolist())

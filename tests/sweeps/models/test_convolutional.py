@@ -1,6 +1,7 @@
 """ResNet, BiT, ConvNeXt, their steps, hybrids and mixers: names, sizes by hand, and what does not fit."""
 
 import pytest
+import torch
 from torch import nn
 
 from sweeps.models import (
@@ -13,6 +14,9 @@ from sweeps.models import (
 )
 from sweeps.models.cost import count_cost
 from sweeps.models.modernised_resnet import FLAGS, STEPS
+from sweeps.spec import SpecError
+
+from ..conftest import plan_of
 
 NAMES = [
     (ResNetConfig, ["18", "34", "50", "101", "152"]),
@@ -87,14 +91,26 @@ def test_images_that_do_not_fit_are_refused(config, size, message):
         (ResNetConfig, {"width": 4, "depth": [1]}, "depth must hold at least two blocks"),
         (BitConfig, {"width": 16, "depth": [1], "groups": 3}, "groups must divide width, got 3 groups and width 16"),
         (BitConfig, {"width": 12, "depth": [1]}, "multiple of 8"),
+        (ResNetConfig, {"width": 4, "depth": [20_000, 1]}, r"depth\.0\n.* less than or equal to 10000"),
+        (ConvNextConfig, {"width": 8, "depth": [1], "kernel_size": 1001}, "less than or equal to 255"),
+        (ConvNextConfig, {"width": 8, "depth": [1], "isotropic": "true"}, r"isotropic\n.* valid boolean"),
+        (ModernisedResNetConfig, {"width": 8, "depth": [1], "gelu": 1}, r"gelu\n.* valid boolean"),
         (BitConfig, {"variant": "R50x0"}, "such as R50x1, got 'R50x0'"),
         (BitConfig, {"variant": "R51x1"}, r"one of \['R50', .* got 'R51'"),
         (ConvNextConfig, {"width": 8, "depth": [1, 1], "isotropic": True}, "depth must be one stage"),
-        (ConvNextConfig, {"width": 8, "depth": [1], "kernel_size": 4}, "kernel_size must be odd, got 4"),
-        (ModernisedResNetConfig, {"width": 8, "depth": [1], "kernel_size": 2}, "kernel_size must be odd, got 2"),
+        (ConvNextConfig, {"width": 8, "depth": [1], "kernel_size": 4}, r"kernel_size\n  Value error, must be odd"),
+        (
+            ModernisedResNetConfig,
+            {"width": 8, "depth": [1], "kernel_size": 2},
+            r"kernel_size\n  Value error, must be odd",
+        ),
         (HybridConfig, {"variant": "R50+B/8"}, "such as .*'R50.B/32'.* got 'R50.B/8'"),
         (HybridConfig, {"variant": "R50+B/16", "heads": 7}, "heads must divide width, got 7 heads and width 768"),
-        (HybridConfig, {"variant": "R50+B/16", "groups": 7}, "groups must divide stem_width, got 7 and 64"),
+        (
+            HybridConfig,
+            {"variant": "R50+B/16", "groups": 7},
+            "groups must divide stem_width, got 7 groups and stem_width 64",
+        ),
     ],
 )
 def test_impossible_shapes_are_refused(family, fields, message):
@@ -178,3 +194,33 @@ def test_bit_standardises_its_weights():
     with torch.no_grad():
         kernel.mul_(3).add_(1)  # undone by the standardisation
     torch.testing.assert_close(features(x), before, rtol=1e-3, atol=1e-4)  # float32
+
+
+@pytest.mark.parametrize(
+    ("config", "size"),
+    [
+        (ResNetConfig(width=4, depth=(1, 1, 1, 1)), 5),
+        (ResNetConfig(width=4, depth=(1, 1, 1, 1)), 9),
+        (ResNetConfig(width=4, depth=(1, 1), stem="imagenet"), 8),
+        (ResNetConfig(width=4, depth=(1, 1), stem="imagenet"), 9),
+        (ModernisedResNetConfig(width=4, depth=(1, 1, 1)), 8),
+        (ModernisedResNetConfig(width=4, depth=(1, 1, 1)), 9),
+        (ModernisedResNetConfig(width=4, depth=(1, 1, 1), layer_norm=True), 8),
+        (ModernisedResNetConfig(width=4, depth=(1, 1), separate_downsampling=True), 16),
+        (ModernisedResNetConfig(width=4, depth=(1, 1), separate_downsampling=True, layer_norm=True), 16),
+        (BitConfig(width=8, depth=(1, 1)), 2),
+    ],
+)
+def test_the_smallest_batch_is_the_smallest_that_trains(config, size):
+    model = config.fitted(size).build(size, 3).train()
+    model(torch.zeros(config.smallest_batch(size), 3, size, size))
+    if config.smallest_batch(size) > 1:
+        with pytest.raises(ValueError, match="more than 1 value per channel"):
+            model(torch.zeros(1, 3, size, size))
+
+
+def test_a_batch_too_small_for_batchnorm_is_told_with_the_plan():
+    resnet = {"resnet": [{"width": 4, "depth": [1, 1, 1, 1]}]}
+    with pytest.raises(SpecError, match=r"recipe\.batch_size: BatchNorm on a map of one pixel .* at least 2 .* got 1"):
+        plan_of(model=resnet, recipe__batch_size=1)
+    assert plan_of(model=resnet, recipe__batch_size=2).configs

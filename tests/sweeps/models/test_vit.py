@@ -3,8 +3,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
-from sweeps.models import VitConfig
+from sweeps.models import HybridConfig, MixerConfig, VitConfig
 from sweeps.models.vit import SHAPES
 
 
@@ -75,6 +76,8 @@ def test_a_distilled_model_returns_both_logits_in_training_and_their_mean_in_eva
         ({"num_tokens": 16}, "give one of patch and num_tokens, got 4 and 16"),
         ({"patch": None}, "give one of patch and num_tokens, got None and None"),
         ({"patch": None, "num_tokens": 50}, "num_tokens must be a square .* got 50"),
+        ({"depth": 20_000}, r"depth\n.* less than or equal to 10000"),
+        ({"distilled": "true"}, r"distilled\n.* valid boolean"),
         ({"width": 18, "positions": "sincos2d"}, "width must be a multiple of 4 .* got 18"),
         ({"distilled": True, "pooling": "avg"}, "distilled needs pooling 'token', got 'avg'"),
         ({"variant": "S/x"}, "after the slash stands the patch .* got 'S/x'"),
@@ -84,6 +87,23 @@ def test_a_distilled_model_returns_both_logits_in_training_and_their_mean_in_eva
 def test_impossible_shapes_are_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         VitConfig.model_validate({"width": 16, "depth": 1, "patch": 4} | fields)
+
+
+@pytest.mark.parametrize("width", ["192", 192.0])
+def test_what_follows_from_a_width_does_so_however_it_is_written(width):
+    assert VitConfig.model_validate({"width": width, "depth": 1, "patch": 4}) == VitConfig(width=192, depth=1, patch=4)
+    assert MixerConfig(width=width, depth=1, patch=4) == MixerConfig(width=192, depth=1, patch=4)
+    hybrid = {"stem_depth": [1], "depth": 1}
+    assert HybridConfig.model_validate({"stem_width": width, "width": width, **hybrid}) == HybridConfig(
+        stem_width=192, width=192, stem_depth=(1,), depth=1
+    )
+
+
+@pytest.mark.parametrize("width", [0, -3, "wide", None, True, 16.5, 2**31 - 1, 10**12])
+def test_a_bad_width_is_reported_alone(width):
+    with pytest.raises(ValidationError) as error:
+        VitConfig.model_validate({"width": width, "depth": 1, "patch": 4})
+    assert [problem["loc"] for problem in error.value.errors()] == [("width",)]
 
 
 def test_images_that_do_not_fit_are_refused():
