@@ -41,6 +41,8 @@ class DataSet:
         load: (split "train" or "test", number of images or None, folder or None) -> images and labels.
         version: identity of the data; it enters the run id.
         generated: any number of images can be had.
+        shuffled: its images lie in no order, so that the first ones are a fair sample of a split; files mostly lie
+            class by class.
         negative_control: labels say nothing of the images, so every accuracy above chance is a fault.
         keeps_aspect: photographs are cropped to a square; False squeezes them, where the borders decide the label.
         place: folder or None -> where the data lie, None where they need no files; raises FileNotFoundError.
@@ -54,6 +56,7 @@ class DataSet:
     load: Callable[[str, int | None, str | None], Arrays]
     version: str
     generated: bool = False
+    shuffled: bool = False
     negative_control: bool = False
     keeps_aspect: bool = True
     place: Callable[[str | None], Path | None] = _no_place

@@ -64,20 +64,23 @@ class StreamedImages:
 
     def read(self) -> Images:
         """All images at once, on the device."""
+        if not len(self.rows):
+            return Images(torch.empty((0, self.image_size, self.image_size, 3), dtype=torch.uint8), self.labels)
         parts = list(self.batches())
         return Images(torch.cat([part.pixels for part in parts]), torch.cat([part.labels for part in parts]))
 
 
 def stream_images(
-    folder: str | Path, split: str, image_size: int, *, workers: int = 1, num_images: int | None = None
+    folder: str | Path, split: str, image_size: int, *, dataset: str = "image-folder", workers: int = 1
 ) -> StreamedImages:
-    """A split of the image folder, tar shards or parquet shards in a folder; of it the first `num_images`.
+    """A split of the images in a folder; its files, or `dataset="shards"`.
 
     Raises:
+        FileNotFoundError: no such folder.
         ValueError: nothing there, or no such split.
     """
-    index = find_index(folder)
-    return StreamedImages(index, index.split(split)[:num_images], image_size, workers)
+    index = find_index(folder, dataset)
+    return StreamedImages(index, index.split(split), image_size, workers)
 
 
 def gather(decoded: Iterator[torch.Tensor | str], num_images: int) -> torch.Tensor:

@@ -9,7 +9,7 @@ from PIL import Image
 from sweeps.data.array_files import describe_arrays
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import check_dataset_name, dataset_is_there, find_dataset, task_name, why_missing
-from sweeps.data.image_folder import describe_image_folder, index_folder
+from sweeps.data.image_folder import describe_image_folder, forget_folders, index_folder
 
 CLASSES = ("cat", "dog", "eel")
 
@@ -17,8 +17,8 @@ CLASSES = ("cat", "dog", "eel")
 @pytest.fixture(autouse=True)
 def forget(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
-    for described in (describe_image_folder, index_folder, describe_arrays):
-        described.cache_clear()
+    forget_folders()
+    describe_arrays.cache_clear()
 
 
 def write_photos(folder, split="train", classes=CLASSES, per_class=3, size=(20, 14)):
@@ -37,8 +37,7 @@ def photos(tmp_path):
 
 
 def again(folder):
-    describe_image_folder.cache_clear()
-    index_folder.cache_clear()
+    forget_folders()
     return describe_image_folder(str(folder))
 
 

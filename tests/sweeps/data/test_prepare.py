@@ -4,7 +4,7 @@ from PIL import Image
 
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import find_dataset
-from sweeps.data.image_folder import describe_image_folder, index_folder
+from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import load_images
 from sweeps.data.prepare import missing_data, prepare_data
 from sweeps.grid import make_plan
@@ -17,8 +17,8 @@ from ..conftest import changed, plan_of
 def folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("SWEEPS_DATA_DIR", str(tmp_path / "data"))
-    for remembered in (describe_image_folder, index_folder, load_images):
-        remembered.cache_clear()
+    forget_folders()
+    load_images.cache_clear()
     for split in ("train", "test"):
         for name in ("ant", "bee"):
             (tmp_path / "bugs" / split / name).mkdir(parents=True)
