@@ -22,9 +22,7 @@ def list_folder(root: str) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
         "offset": np.zeros(num_images, np.int64),
         "size": np.concatenate([part.sizes for part in parts.values()]),
         "label": np.concatenate([part.labels for part in parts.values()]).astype(np.int32),
-        "split": np.repeat(
-            np.array([SPLITS.index(split) for split in parts], np.int8), [len(p.names) for p in parts.values()]
-        ),
+        "split": np.concatenate([np.full(len(p.names), SPLITS.index(split), np.int8) for split, p in parts.items()]),
     }
     return parts["train"].classes, folder_version(*parts.values()), columns
 

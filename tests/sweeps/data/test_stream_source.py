@@ -100,6 +100,16 @@ def test_centred_pixels_are_those_of_the_decoded_cache(sets):
     assert np.array_equal(images.read().pixels.numpy(), expected)
 
 
+def test_a_large_jpeg_is_streamed_as_it_is_decoded_for_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
+    for split in ("train", "test"):
+        (tmp_path / "set" / split / "a").mkdir(parents=True)
+        noise = np.random.default_rng(0).integers(0, 256, (99, 140, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(tmp_path / "set" / split / "a" / "0.jpg")
+    streamed = stream_images(tmp_path / "set", "train", SIZE, workers=0).read().pixels
+    assert np.array_equal(streamed[0].numpy(), read_photo(str(tmp_path / "set" / "train" / "a" / "0.jpg"), SIZE))
+
+
 @pytest.mark.parametrize("kind", ["folder", "tar"])
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_uncropped_batches_are_those_of_the_same_images_held_in_memory(sets, kind, repeats):
