@@ -116,7 +116,7 @@ def test_a_streamed_folder_trains_to_the_last_bit_as_the_decoded_one(sets, tmp_p
 
 
 def test_cut_by_the_readers_or_on_the_device(sets, tmp_path):
-    """The same crops of other images: the readers cut them out of the photographs, the device of the decoded squares."""
+    """The same crops of other images: readers cut them out of photographs, the device out of decoded squares."""
     streamed, decoded = (
         train(configs_of(sets, stream=s, augment="inception_flip"), tmp_path / str(s)) for s in (True, False)
     )
