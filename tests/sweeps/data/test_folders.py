@@ -1,6 +1,7 @@
 """Sets that are described by looking at a folder or a file."""
 
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -156,7 +157,8 @@ def test_arrays_are_found_by_their_usual_names(tmp_path, file, names):
     [
         (GREY, GREY), (GREY[..., None], GREY), (GREY[:, None], GREY), (RGB.transpose(0, 3, 1, 2), RGB),
         (np.concatenate([RGB, RGB[..., :1]], axis=3), RGB), (RGB / 255, RGB), (RGB.astype(np.int64), RGB),
-        (RGB.astype(np.uint16) * 257, RGB), (GREY > 100, 255 * (GREY > 100)),
+        (RGB.astype(np.uint16) * 257, RGB), (RGB.astype(np.uint16), RGB), (np.asfortranarray(RGB), RGB),
+        (GREY > 100, 255 * (GREY > 100)),
     ],
 )  # fmt: skip
 def test_kinds_of_images(tmp_path, images, expected):
@@ -225,3 +227,15 @@ def test_a_changed_pixel_is_another_version(tmp_path, file):
         changed[3, 2, 1, 0] ^= i == 2
         versions.append(describe_arrays(write_arrays(tmp_path / name / file, changed)).version)
     assert versions[0] == versions[1] != versions[2]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_file_is_described_without_reading_its_images(tmp_path, save):
+    many = np.zeros((4000, 32, 32, 3), np.uint8)  # 12 MB
+    save(tmp_path / "x.npz", x_train=many, y_train=np.arange(4000) % 4, x_test=many[:4], y_test=LABELS[:4])
+    tracemalloc.start()
+    dataset = describe_arrays(str(tmp_path / "x.npz"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (dataset.num_train, dataset.num_classes, dataset.image_size) == (4000, 4, 32)
+    assert peak < 2e6
