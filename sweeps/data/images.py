@@ -41,6 +41,8 @@ class Images(NamedTuple):
     def read(self) -> "Images":
         return self
 
+    read_once = read
+
     def batches(self, batch_size: int) -> Iterator["Images"]:
         """All images in their order."""
         return map(Images, self.pixels.split(batch_size), self.labels.split(batch_size))

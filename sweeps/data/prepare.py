@@ -1,6 +1,7 @@
 """Before the first run of a sweep: whether its data are there, and everything decoded."""
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..config import RunConfig
@@ -61,7 +62,8 @@ def _verify_stream(dataset: str, folder: str, workers: int) -> None:
     if not verified.exists():
         for images in splits:
             verify_images(images)
-        write_text(verified, "")
+        with suppress(OSError):  # a cache that cannot be written costs only time
+            write_text(verified, "")
 
 
 def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:

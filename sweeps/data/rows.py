@@ -1,12 +1,13 @@
 """What a data set is: one row that says how large it is and how its images are read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Arrays", "DataSet", "Photos", "check_split"]
+__all__ = ["Arrays", "DataSet", "Photos", "ReadInBatches", "check_split"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,12 @@ class Photos:
 
     def take(self, rows: np.ndarray) -> "Photos":
         return Photos([self.paths[row] for row in map(int, rows)])
+
+
+class ReadInBatches(Protocol):
+    """Images that are read and brought to their size elsewhere, a batch of tensors at a time."""
+
+    def batches(self, batch_size: int) -> Iterable[Any]: ...
 
 
 Arrays = tuple[np.ndarray | Photos, np.ndarray]
@@ -53,7 +60,7 @@ class DataSet:
     image_size: int
     num_train: int
     num_test: int
-    load: Callable[[str, int | None, str | None], Arrays]
+    load: Callable[[str, int | None, str | None], Arrays | tuple[ReadInBatches, np.ndarray]]
     version: str
     generated: bool = False
     shuffled: bool = False

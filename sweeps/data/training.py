@@ -45,9 +45,10 @@ def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
     kept = kept_rows(upstream, config.downstream.tasks)  # before anything is decoded of data that have changed
     train, test = _split(upstream, "train", upstream.num_train), _test_images(upstream, asked.max_upstream)
     chosen, held_out = split_train_val(train.labels.numpy()[kept], upstream.num_val, config.train_examples, config.seed)
-    seen, val = (train.take(kept[rows]).read() for rows in (chosen[: asked.max_train], held_out))
+    seen = train.take(kept[chosen[: asked.max_train]]).read()
+    val, test = (part.read_once() for part in (train.take(kept[held_out]), test))
     images = subset(train, kept[chosen]) if isinstance(train, Images) else train.take(kept[chosen])
-    return TrainingData(images, *(_on(part, device) for part in (seen, val, test.read())))
+    return TrainingData(images, *(_on(part, device) for part in (seen, val, test)))
 
 
 def training_source(config: RunConfig, data: TrainingData, device: torch.device) -> Source:

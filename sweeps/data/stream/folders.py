@@ -15,11 +15,13 @@ __all__ = ["FolderReader", "list_folder"]
 def list_folder(root: str) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
     """Classes, version and columns of an index; no image is opened. Raises as `index_folder` does."""
     parts = {split: index_folder(root, split) for split in ("train", "test")}
-    num_images = sum(len(part.names) for part in parts.values())
+    files = [f"{part.folder.name}/{name}" for part in parts.values() for name in part.names]
+    if odd := [file for file in files if not file.isascii() and file.encode(errors="ignore").decode() != file]:
+        raise ValueError(f"upstream.stream: names of streamed files must be UTF-8, got {odd[0]!a} in {root}")
     columns = {
-        "file": [f"{part.folder.name}/{name}" for part in parts.values() for name in part.names],
-        "block": np.zeros(num_images, np.int32),
-        "offset": np.zeros(num_images, np.int64),
+        "file": files,
+        "block": np.zeros(len(files), np.int32),
+        "offset": np.zeros(len(files), np.int64),
         "size": np.concatenate([part.sizes for part in parts.values()]),
         "label": np.concatenate([part.labels for part in parts.values()]).astype(np.int32),
         "split": np.concatenate([np.full(len(p.names), SPLITS.index(split), np.int8) for split, p in parts.items()]),

@@ -12,7 +12,7 @@ from sweeps.data.datasets import find_dataset
 from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import Images, MappedImages, load_images, subset
 from sweeps.data.prepare import prepare_data
-from sweeps.data.stream import describe, verify
+from sweeps.data.stream import describe, verify, workers
 from sweeps.data.subsets import sample_rows
 from sweeps.data.training import load_training_data
 from sweeps.grid import make_plan
@@ -145,6 +145,31 @@ def test_duplicates_are_removed_from_a_streamed_folder_and_not_from_shards(sets)
     assert "train/cat/copy.png" not in files
     with pytest.raises(SpecError, match=r"upstream\.remove_duplicates: .* got dataset 'shards'"):
         configs_of(sets, "tar", remove_duplicates=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_every_run_is_asked_about_is_decoded_once(sets, monkeypatch, kind):
+    (config, _) = configs_of(sets, kind, evaluate={"max_train": 5})
+    first = load_training_data(config, CPU)
+    decoded = []
+    decode = workers.Decoder.__getitem__
+    monkeypatch.setattr(workers.Decoder, "__getitem__", lambda self, p: decoded.append(len(p.rows)) or decode(self, p))
+    again = load_training_data(config, CPU)
+    assert decoded == [5]
+    for part in ("seen", "val", "test"):
+        assert torch.equal(getattr(first, part).pixels, getattr(again, part).pixels)
+        assert torch.equal(getattr(first, part).labels, getattr(again, part).labels)
+    val = load_training_data(config.model_copy(update={"seed": 1}), CPU).val
+    assert torch.equal(val.pixels, first.val.pixels)  # the same for every seed
+    other = config.upstream.model_copy(update={"num_val": config.upstream.num_val - 1})
+    assert len(load_training_data(config.model_copy(update={"upstream": other}), CPU).val.labels) == other.num_val
+
+
+def test_a_name_that_is_not_text_is_told(sets):
+    (sets["folder"] / "train" / "cat" / os.fsdecode(b"\xff.png")).write_bytes(photo(0))
+    configs_of(sets, stream=False)
+    with pytest.raises(ValueError, match=r"upstream.stream: names of streamed files must be UTF-8, got .*udcff.png"):
+        prepare_data(configs_of(sets))
 
 
 # Which test images ------------------------------------------------------------------------------------------------
