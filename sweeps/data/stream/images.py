@@ -19,7 +19,7 @@ from .workers import Decoder, ImageError, pieces, read_ahead
 __all__ = ["StreamedImages", "stream_images"]
 
 _CPU = torch.device("cpu")
-_BATCH = 500  # images of a batch of evaluation, as in `sweeps.evaluate`
+_BATCH = 500  # images that are put together when all are read
 
 
 @dataclass(frozen=True, eq=False)
