@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset, folder_versions, task_name
@@ -73,6 +74,7 @@ def make_plan(spec: SweepSpec) -> Plan:
     configs: list[RunConfig] = []
     faults: Counter[str] = Counter()
     reasons: dict[str, str] = {}
+    _downstream.cache_clear()  # a plan looks anew at what is there, once for all its cells
     for cell in spec.cells:
         try:
             config = resolve(cell)
@@ -191,6 +193,7 @@ def _written(duration: Duration) -> str:
     return f"{duration.value:g}{'%' if duration.unit == '%' else f' {duration.unit}'}"
 
 
+@lru_cache(maxsize=8)
 def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
     """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
     tasks = expand_tasks(spec.tasks).tasks
