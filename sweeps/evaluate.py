@@ -13,6 +13,7 @@ from torch import nn
 from .config import DownstreamConfig, RunConfig
 from .data.datasets import find_dataset, task_name
 from .data.images import Images, load_images, normalise
+from .data.subsets import sample_rows
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
 from .state import TrainingState
@@ -145,7 +146,8 @@ def _task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[
     per_class = max(_POOL_PER_CLASS, max(config.shots) + CHOICE_PER_CLASS)
     labels = train.labels.numpy()
     pool = np.sort(np.concatenate([np.flatnonzero(labels == label)[:per_class] for label in np.unique(labels)]))
-    return train.take(pool), Images(test.pixels[: config.max_eval], test.labels[: config.max_eval])
+    asked = sample_rows(len(test.labels), config.max_eval, find_dataset(task).shuffled)
+    return train.take(pool), test.take(asked)
 
 
 def _features(model: nn.Module, images: Images) -> torch.Tensor:

@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
-from .data.datasets import find_dataset, task_name
+from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .recipes import find_recipe
@@ -73,6 +74,7 @@ def make_plan(spec: SweepSpec) -> Plan:
     configs: list[RunConfig] = []
     faults: Counter[str] = Counter()
     reasons: dict[str, str] = {}
+    _downstream.cache_clear()  # a plan looks anew at what is there, once for all its cells
     for cell in spec.cells:
         try:
             config = resolve(cell)
@@ -196,14 +198,14 @@ def _written(duration: Duration) -> str:
     return f"{duration.value:g}{'%' if duration.unit == '%' else f' {duration.unit}'}"
 
 
+@lru_cache(maxsize=8)
 def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
     """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
     tasks = expand_tasks(spec.tasks).tasks
     names = [task_name(task) for task in tasks]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"downstream.tasks: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
-    versions = tuple(find_dataset(task).version for task in tasks if ":" in task)
-    return spec.model_copy(update={"tasks": tasks, "folder_versions": versions})
+    return spec.model_copy(update={"tasks": tasks, "folder_versions": folder_versions(tasks)})
 
 
 def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
@@ -215,8 +217,8 @@ def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
     stream = spec.stream or spec.dataset == "shards"
     if stream and spec.dataset not in ("image-folder", "shards"):
         raise ValueError(f"upstream.stream: takes an image-folder or shards, got {spec.dataset!r}")
-    if stream and spec.remove_duplicates:
-        raise ValueError("upstream.remove_duplicates: not of a streamed set, got stream: true")
+    if spec.dataset == "shards" and spec.remove_duplicates:
+        raise ValueError("upstream.remove_duplicates: takes images that can be decoded at once, got dataset 'shards'")
     num_train = spec.num_images or dataset.num_train
     num_val = round(num_train * spec.val_fraction)
     return UpstreamConfig(

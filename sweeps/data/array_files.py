@@ -3,6 +3,7 @@
 import hashlib
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -19,6 +20,7 @@ _NAMES = {
     "train": (("train_images", "train_labels"), ("x_train", "y_train"), ("train_x", "train_y")),
     "test": (("test_images", "test_labels"), ("x_test", "y_test"), ("test_x", "test_y"), ("val_images", "val_labels")),
 }
+_DAMAGE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, TypeError, AttributeError)
 _SAMPLED_BYTES = 2**16  # of each end of an npy file, hashed beside its length
 
 
@@ -30,7 +32,7 @@ def describe_arrays(path: str, field: str = "upstream.folder") -> DataSet:
         FileNotFoundError: no such file, or it lacks an array.
         ValueError: damaged, not images, unequal numbers of images and labels, or labels that are not one a class.
     """
-    parts = {split: _pair(path, split, field) for split in _NAMES}
+    parts = {split: _pair(path, split, field, whole=False) for split in _NAMES}
     classes = np.unique(_flat_labels(parts["train"][1], path, "train", field))
     sizes = {}
     for split, (images, labels) in parts.items():
@@ -47,12 +49,13 @@ def describe_arrays(path: str, field: str = "upstream.folder") -> DataSet:
 
 def _load(split: str, num_images: int | None, _: str | None, *, path: str, field: str) -> Arrays:
     images, labels = _pair(path, split, field)
-    classes = np.unique(_flat_labels(_pair(path, "train", field)[1], path, "train", field))
+    classes = np.unique(_flat_labels(_pair(path, "train", field, whole=False)[1], path, "train", field))
     numbers = np.searchsorted(classes, _flat_labels(labels, path, split, field))
     return _as_bytes(_channels_last(images[:num_images]), path, split, field), numbers[:num_images].astype(np.int64)
 
 
-def _pair(path: str, split: str, field: str) -> tuple[np.ndarray, np.ndarray]:
+def _pair(path: str, split: str, field: str, whole: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Images and labels; where they are not to be read whole, of an npz file the first image stands for all."""
     place = Path(path).expanduser()
     if not place.exists():
         raise FileNotFoundError(f"{field}: no file or folder {place}")
@@ -60,12 +63,33 @@ def _pair(path: str, split: str, field: str) -> tuple[np.ndarray, np.ndarray]:
         with _opened(place) as there:
             for names in _NAMES[split]:
                 if all(name in there for name in names):
-                    return there[names[0]], there[names[1]]
+                    images = there[names[0]] if whole or place.is_dir() else _first_for_all(place, names[0])
+                    return images, there[names[1]]
             found = sorted(there)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, TypeError, AttributeError) as error:
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ) as error:
         raise ValueError(f"{field}: {place} cannot be read: {' '.join(str(error).split())}") from error
     valid = " or ".join(f"{images} and {labels}" for images, labels in _NAMES[split])
     raise FileNotFoundError(f"{field}: {place} lacks {valid}; it has {found}")
+
+
+def _first_for_all(place: Path, name: str) -> np.ndarray:
+    with zipfile.ZipFile(place) as archive, archive.open(f"{name}.npy") as file:
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, in_columns, kind = read_header[np.lib.format.read_magic(file)](file)
+        if in_columns or kind.hasobject or not all(shape):
+            with np.load(place) as arrays:
+                return arrays[name]
+        first = np.frombuffer(file.read(int(np.prod(shape[1:])) * kind.itemsize), kind)
+    return np.broadcast_to(first.reshape(1, *shape[1:]), shape)
 
 
 @contextmanager
@@ -130,7 +154,7 @@ def _as_bytes(images: np.ndarray, path: str, split: str, field: str) -> np.ndarr
     if kind == np.uint8:
         return images
     low, high = (float(images.min()), float(images.max())) if images.size else (0.0, 0.0)
-    if kind == np.uint16:
+    if kind == np.uint16 and high > 255:
         return np.round(images / 257).astype(np.uint8)
     if kind.kind == "b" or (kind.kind == "f" and low >= 0 and high <= 1):
         return np.round(images * 255.0).astype(np.uint8)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..paths import cache_folder, write_json, written_whole
 from .decode import IMAGE_ERRORS, fit_arrays, read_photo
-from .rows import DataSet, Photos, check_split
+from .rows import DataSet, Photos, ReadInBatches, check_split
 
 __all__ = ["CacheWarning", "CachedSplit", "open_split", "verify_cache"]
 
@@ -176,11 +176,14 @@ def _decode(
         )  # fmt: skip
 
 
-def _chunks(images: np.ndarray | Photos, image_size: int, keeps_aspect: bool) -> Iterator[np.ndarray]:
+def _chunks(images: np.ndarray | Photos | ReadInBatches, image_size: int, keeps_aspect: bool) -> Iterator[np.ndarray]:
     """Decoded images, a few hundred at a time. A file that cannot be decoded ends it after all have been tried."""
     if isinstance(images, np.ndarray):
         for start in range(0, len(images), _CHUNK):
             yield fit_arrays(images[start : start + _CHUNK], image_size)
+        return
+    if not isinstance(images, Photos):
+        yield from (batch.pixels.numpy() for batch in images.batches(_CHUNK))
         return
     faults: list[str] = []
 

@@ -5,6 +5,8 @@ tars or parquet) and `folder: PATH`, as a downstream task by `image-folder:PATH`
 part of the path.
 """
 
+from collections.abc import Iterable
+
 from . import digits, fashion_mnist, procedural
 from .array_files import describe_arrays
 from .image_folder import describe_image_folder
@@ -15,7 +17,7 @@ from .torchvision_sets import TORCHVISION_SETS
 
 __all__ = [
     "DATASETS", "FOLDER_KINDS", "Arrays", "DataSet", "check_dataset_name", "dataset_is_there", "find_dataset",
-    "task_name", "why_missing",
+    "folder_versions", "task_name", "why_missing",
 ]  # fmt: skip
 
 FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays, "shards": describe_shards}
@@ -71,6 +73,11 @@ def task_name(task: str, folder: str | None = None) -> str:
     return base_name(path) if kind in FOLDER_KINDS and path else task
 
 
+def folder_versions(tasks: Iterable[str]) -> tuple[str, ...]:
+    """Identities of those tasks that lie in folders; of the others the name tells it."""
+    return tuple(find_dataset(task).version for task in tasks if ":" in task)
+
+
 def why_missing(name: str, folder: str | None = None) -> str | None:
     """Why the data cannot be read, in a sentence that says how to get them; None where they can.
 
@@ -96,7 +103,7 @@ def _procedural(name: str, num_classes: int, num_train: int, num_test: int, nega
 
     return DataSet(
         name, num_classes, image_size=32, num_train=num_train, num_test=num_test, load=load,
-        version=f"procedural-{procedural.VERSION}", generated=True, negative_control=negative_control,
+        version=f"procedural-{procedural.VERSION}", generated=True, shuffled=True, negative_control=negative_control,
     )  # fmt: skip
 
 
@@ -108,8 +115,18 @@ DATASETS = {
             _procedural(name, num_classes, num_train=1000, num_test=2000, negative_control=name == "shuffled_labels")
             for name, num_classes in procedural.TASKS.items()
         ),
-        DataSet("digits", 10, 8, digits.NUM_TRAIN, digits.NUM_TEST, digits.load, version="uci-8x8"),
-        DataSet("fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, "zalando-2017", place=fashion_mnist.place),
+        DataSet("digits", 10, 8, digits.NUM_TRAIN, digits.NUM_TEST, digits.load, version="uci-8x8", shuffled=True),
+        DataSet(
+            "fashion-mnist",
+            10,
+            28,
+            60_000,
+            10_000,
+            fashion_mnist.load,
+            "zalando-2017",
+            shuffled=True,
+            place=fashion_mnist.place,
+        ),
         *TORCHVISION_SETS,
     )
 }

@@ -6,6 +6,7 @@ so that their short side fits.
 """
 
 import math
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,9 +18,10 @@ IMAGE_ERRORS = (OSError, ValueError, SyntaxError, EOFError, MemoryError, TypeErr
 _MARGIN, _MARGIN_FROM = 256 / 224, 224
 _DRAFT = 2  # a JPEG is decoded at 1/2, 1/4 or 1/8 where that leaves so many times what is asked for: faster, as good
 _LARGEST_16_BIT = 65535
+_MOST_SIDES = 16  # a longer strip loses its ends first: resized as a whole it could fill the memory
 
 
-def read_photo(path: str, image_size: int, keeps_aspect: bool = True) -> np.ndarray:
+def read_photo(file: str | BinaryIO, image_size: int, keeps_aspect: bool = True) -> np.ndarray:
     """The image in a file, uint8 (image_size, image_size, 3). A camera's note on rotation is not followed.
 
     Raises:
@@ -27,9 +29,12 @@ def read_photo(path: str, image_size: int, keeps_aspect: bool = True) -> np.ndar
     """
     from PIL import Image
 
-    with Image.open(path) as image:
-        image.draft("RGB", (_DRAFT * _short(image_size), _DRAFT * _short(image_size)))
-        return fit_photo(image, image_size, keeps_aspect)
+    try:
+        with Image.open(file) as image:
+            image.draft("RGB", (_DRAFT * _short(image_size), _DRAFT * _short(image_size)))
+            return fit_photo(image, image_size, keeps_aspect)
+    except Image.DecompressionBombError as error:  # which is no kind of these
+        raise ValueError(str(error)) from error
 
 
 def fit_photo(image, image_size: int, keeps_aspect: bool = True) -> np.ndarray:
@@ -44,6 +49,8 @@ def fit_photo(image, image_size: int, keeps_aspect: bool = True) -> np.ndarray:
     image = _rgb(image)
     if not keeps_aspect:
         return np.asarray(image.resize((image_size, image_size), Resampling.BILINEAR))
+    if max(image.size) > _MOST_SIDES * min(image.size):
+        image = _middle(image, _MOST_SIDES * min(image.size))
     width, height = _scaled(image.size, _short(image_size))
     if (width, height) != image.size:
         image = image.resize((width, height), Resampling.BILINEAR)
@@ -80,6 +87,12 @@ def _scaled(size: tuple[int, int], short: int) -> tuple[int, int]:
     """The size whose short side is `short`."""
     scale = short / min(size)
     return max(short, math.floor(size[0] * scale + 0.5)), max(short, math.floor(size[1] * scale + 0.5))
+
+
+def _middle(image, length: int):
+    """So much of the long side."""
+    left, top = ((side - length) // 2 if side > length else 0 for side in image.size)
+    return image.crop((left, top, left + min(length, image.width), top + min(length, image.height)))
 
 
 def _rgb(image):

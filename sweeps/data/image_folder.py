@@ -15,7 +15,7 @@ import numpy as np
 from .places import base_name
 from .rows import Arrays, DataSet, Photos
 
-__all__ = ["SUFFIXES", "FolderIndex", "describe_image_folder", "index_folder"]
+__all__ = ["SUFFIXES", "FolderIndex", "describe_image_folder", "folder_version", "forget_folders", "index_folder"]
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
 _TEST_NAMES = ("test", "val", "validation", "valid")
@@ -45,6 +45,12 @@ class FolderIndex:
         return [f"{self.folder}/{name}" for name in self.names]
 
 
+def forget_folders() -> None:
+    """Look anew at folders that were looked through in this process."""
+    describe_image_folder.cache_clear()
+    _index.cache_clear()
+
+
 @lru_cache(maxsize=32)
 def describe_image_folder(folder: str, field: str = "upstream.folder") -> DataSet:
     """The row of the set in a folder.
@@ -58,14 +64,18 @@ def describe_image_folder(folder: str, field: str = "upstream.folder") -> DataSe
         raise ValueError(f"{field}: {test.folder} has classes that {train.folder} lacks: {_shown(unknown)}")
     return DataSet(
         base_name(folder), len(train.classes), _usual_size(train),
-        len(train.names), len(test.names), partial(_load, folder=folder), _version(train, test),
+        len(train.names), len(test.names), partial(_load, folder=folder, field=field), folder_version(train, test),
     )  # fmt: skip
 
 
-@lru_cache(maxsize=32)
 def index_folder(folder: str, split: str, field: str = "upstream.folder") -> FolderIndex:
     """The image files of a split. Raises as `describe_image_folder` does."""
-    place = _split_folder(Path(folder).expanduser(), split, field)
+    return _index(os.path.abspath(os.path.expanduser(folder)), split, field)
+
+
+@lru_cache(maxsize=32)
+def _index(folder: str, split: str, field: str) -> FolderIndex:
+    place = _split_folder(Path(folder), split, field)
     classes = sorted(entry.name for entry in os.scandir(place) if entry.is_dir() and not entry.name.startswith("."))
     files = [_class_files(place / name, name) for name in classes]
     if empty := [name for name, found in zip(classes, files, strict=True) if not found]:
@@ -75,15 +85,16 @@ def index_folder(folder: str, split: str, field: str = "upstream.folder") -> Fol
     found = [file for of_class in files for file in of_class]
     if hollow := [name for name, size in found if size == 0]:
         raise ValueError(f"{field}: {len(hollow)} image files of {place} are empty: {_shown(hollow)}")
-    labels = _labels(Path(folder), split, classes, [len(of_class) for of_class in files], field)
+    labels = _labels(folder, split, classes, [len(of_class) for of_class in files], field)
     names, sizes = zip(*found, strict=True)
     return FolderIndex(place, tuple(classes), names, np.array(sizes, np.int64), labels)
 
 
-def _labels(folder: Path, split: str, classes: list[str], counts: list[int], field: str) -> np.ndarray:
+def _labels(folder: str, split: str, classes: list[str], counts: list[int], field: str) -> np.ndarray:
     """Numbered by the training part's classes, of which the test part may lack some."""
-    known = classes if split == "train" else list(index_folder(str(folder), "train", field).classes)
-    numbers = [known.index(name) if name in known else -1 for name in classes]
+    known = classes if split == "train" else _index(folder, "train", field).classes
+    place = {name: number for number, name in enumerate(known)}
+    numbers = [place.get(name, -1) for name in classes]
     return np.repeat(np.array(numbers, np.int64), counts)
 
 
@@ -122,7 +133,8 @@ def _usual_size(index: FolderIndex) -> int:
     return min(_LARGEST_NATIVE, int(np.median(sides))) if sides else _LARGEST_NATIVE
 
 
-def _version(*splits: FolderIndex) -> str:
+def folder_version(*splits: FolderIndex) -> str:
+    """Identity of the data: of the names and sizes of all files, the same on every machine."""
     digest = hashlib.sha256()
     for index in splits:
         for name, size in zip(index.names, index.sizes.tolist(), strict=True):
@@ -131,8 +143,8 @@ def _version(*splits: FolderIndex) -> str:
     return f"folder-{digest.hexdigest()[:16]}"
 
 
-def _load(split: str, num_images: int | None, _: str | None, *, folder: str) -> Arrays:
-    index = index_folder(folder, split)
+def _load(split: str, num_images: int | None, _: str | None, *, folder: str, field: str) -> Arrays:
+    index = index_folder(folder, split, field)
     return Photos(index.paths[:num_images]), index.labels[:num_images]
 
 

@@ -11,9 +11,11 @@ import torch
 from .cache import open_split
 from .datasets import find_dataset
 
-__all__ = ["Images", "MappedImages", "load_images", "normalise"]
+__all__ = ["Images", "MappedImages", "load_images", "normalise", "subset"]
 
 _COPIED_BYTES = 2 * 2**30  # a subset up to this size is copied out of the mapped file: its batches are then faster
+
+_PIECE = 4096  # images copied to a device at a time
 
 
 class Images(NamedTuple):
@@ -38,6 +40,8 @@ class Images(NamedTuple):
 
     def read(self) -> "Images":
         return self
+
+    read_once = read
 
     def batches(self, batch_size: int) -> Iterator["Images"]:
         """All images in their order."""
@@ -70,8 +74,14 @@ class MappedImages:
         return self.images.gather(self.rows)
 
     def to(self, device: torch.device) -> "Images | MappedImages":
-        """They stay where they are on the CPU, and are copied to another device."""
-        return self if device.type == "cpu" else self.read().to(device)
+        """They stay where they are on the CPU; to another device they are copied piece by piece, not through memory."""
+        if device.type == "cpu":
+            return self
+        pixels = self.images.pixels.new_empty((len(self.rows), *self.images.pixels.shape[1:]), device=device)
+        for start in range(0, len(self.rows), _PIECE):
+            piece = self.images.pixels.index_select(0, self.rows[start : start + _PIECE])
+            pixels[start : start + _PIECE] = piece.to(device)
+        return Images(pixels, self.labels.to(device))
 
     @property
     def num_bytes(self) -> int:

@@ -1,6 +1,7 @@
 """Before the first run of a sweep: whether its data are there, and everything decoded."""
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..config import RunConfig
@@ -39,8 +40,9 @@ def prepare_data(configs: Collection[RunConfig]) -> None:
         FileNotFoundError: data that are not there.
         OSError: the disk is full.
     """
-    for folder, workers in dict.fromkeys((c.upstream.folder, c.upstream.workers) for c in configs if c.upstream.stream):
-        _verify_stream(folder or "", workers)
+    streams = {(c.upstream.dataset, c.upstream.folder): c.upstream.workers for c in configs if c.upstream.stream}
+    for (dataset, folder), workers in streams.items():
+        _verify_stream(dataset, folder or "", workers)
     for split in dict.fromkeys(_needed(configs)):
         try:
             dataset = find_dataset(split.dataset, split.folder)
@@ -50,16 +52,18 @@ def prepare_data(configs: Collection[RunConfig]) -> None:
             raise ValueError(f"{split.field}: {name} ({split.split}): {error}") from error
 
 
-def _verify_stream(folder: str, workers: int) -> None:
+def _verify_stream(dataset: str, folder: str, workers: int) -> None:
     """Once for each state of the data: headers of all images, and a sample in full."""
     from .stream.images import stream_images
     from .stream.verify import verify_images
 
-    images = stream_images(folder, "train", image_size=1, workers=workers)
-    verified = cache_folder() / "verified" / images.index.version
+    splits = [stream_images(folder, split, 1, dataset=dataset, workers=workers) for split in ("train", "test")]
+    verified = cache_folder() / "verified" / splits[0].index.version
     if not verified.exists():
-        verify_images(images)
-        write_text(verified, "")
+        for images in splits:
+            verify_images(images)
+        with suppress(OSError):  # a cache that cannot be written costs only time
+            write_text(verified, "")
 
 
 def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:

@@ -1,12 +1,13 @@
 """What a data set is: one row that says how large it is and how its images are read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Arrays", "DataSet", "Photos", "check_split"]
+__all__ = ["Arrays", "DataSet", "Photos", "ReadInBatches", "check_split"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,12 @@ class Photos:
 
     def take(self, rows: np.ndarray) -> "Photos":
         return Photos([self.paths[row] for row in map(int, rows)])
+
+
+class ReadInBatches(Protocol):
+    """Images that are read and brought to their size elsewhere, a batch of tensors at a time."""
+
+    def batches(self, batch_size: int) -> Iterable[Any]: ...
 
 
 Arrays = tuple[np.ndarray | Photos, np.ndarray]
@@ -41,6 +48,8 @@ class DataSet:
         load: (split "train" or "test", number of images or None, folder or None) -> images and labels.
         version: identity of the data; it enters the run id.
         generated: any number of images can be had.
+        shuffled: its images lie in no order, so that the first ones are a fair sample of a split; files mostly lie
+            class by class.
         negative_control: labels say nothing of the images, so every accuracy above chance is a fault.
         keeps_aspect: photographs are cropped to a square; False squeezes them, where the borders decide the label.
         place: folder or None -> where the data lie, None where they need no files; raises FileNotFoundError.
@@ -51,9 +60,10 @@ class DataSet:
     image_size: int
     num_train: int
     num_test: int
-    load: Callable[[str, int | None, str | None], Arrays]
+    load: Callable[[str, int | None, str | None], Arrays | tuple[ReadInBatches, np.ndarray]]
     version: str
     generated: bool = False
+    shuffled: bool = False
     negative_control: bool = False
     keeps_aspect: bool = True
     place: Callable[[str | None], Path | None] = _no_place

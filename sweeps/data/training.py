@@ -6,11 +6,12 @@ import torch
 
 from ..config import RunConfig, UpstreamConfig
 from .batches import Source
+from .datasets import find_dataset, folder_versions
 from .images import Images, MappedImages, load_images, subset
 from .kept import kept_rows
 from .stream.images import StreamedImages, stream_images
 from .stream.prefetch import fits_on_device, make_source
-from .subsets import split_train_val
+from .subsets import sample_rows, split_train_val
 
 __all__ = ["TrainingData", "load_training_data", "training_source"]
 
@@ -40,12 +41,14 @@ def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
         FileNotFoundError: they are not there.
     """
     upstream, asked = config.upstream, config.evaluate
-    train, test = (_split(upstream, split, asked.max_upstream) for split in ("train", "test"))
-    kept = kept_rows(upstream, config.downstream.tasks)
+    _check_tasks(config)
+    kept = kept_rows(upstream, config.downstream.tasks)  # before anything is decoded of data that have changed
+    train, test = _split(upstream, "train", upstream.num_train), _test_images(upstream, asked.max_upstream)
     chosen, held_out = split_train_val(train.labels.numpy()[kept], upstream.num_val, config.train_examples, config.seed)
-    seen, val = (train.take(kept[rows]).read() for rows in (chosen[: asked.max_train], held_out))
+    seen = train.take(kept[chosen[: asked.max_train]]).read()
+    val, test = (part.read_once() for part in (train.take(kept[held_out]), test))
     images = subset(train, kept[chosen]) if isinstance(train, Images) else train.take(kept[chosen])
-    return TrainingData(images, *(_on(part, device) for part in (seen, val, test.read())))
+    return TrainingData(images, *(_on(part, device) for part in (seen, val, test)))
 
 
 def training_source(config: RunConfig, data: TrainingData, device: torch.device) -> Source:
@@ -57,14 +60,30 @@ def training_source(config: RunConfig, data: TrainingData, device: torch.device)
     )  # fmt: skip
 
 
-def _split(upstream: UpstreamConfig, split: str, max_test: int | None) -> Images | StreamedImages:
-    num_images = upstream.num_train if split == "train" else max_test
-    if upstream.stream:
-        assert upstream.folder is not None  # refused when the spec is resolved
-        return stream_images(
-            upstream.folder, split, upstream.image_size, workers=upstream.workers, num_images=num_images
-        )
-    return load_images(upstream.dataset, split, upstream.image_size, num_images, upstream.folder)
+def _check_tasks(config: RunConfig) -> None:
+    """The upstream set is looked at where its rows are chosen."""
+    if folder_versions(config.downstream.tasks) != config.downstream.folder_versions:
+        tasks = [task for task in config.downstream.tasks if ":" in task]
+        raise ValueError(f"downstream.tasks: data of {tasks} have changed since this run was planned; plan it anew")
+
+
+def _split(upstream: UpstreamConfig, split: str, num_images: int | None) -> Images | StreamedImages:
+    """Of a generated set so many images; of others all."""
+    if not upstream.stream:
+        return load_images(upstream.dataset, split, upstream.image_size, num_images, upstream.folder)
+    assert upstream.folder is not None  # refused when the spec is resolved
+    images = stream_images(
+        upstream.folder, split, upstream.image_size, dataset=upstream.dataset, workers=upstream.workers
+    )
+    if images.index.version != upstream.version:
+        raise ValueError(f"upstream: the data in {upstream.folder} are changing; plan it anew")
+    return images
+
+
+def _test_images(upstream: UpstreamConfig, max_images: int | None) -> Images | StreamedImages:
+    dataset = find_dataset(upstream.dataset, upstream.folder)
+    test = _split(upstream, "test", max_images if dataset.generated else None)
+    return test.take(sample_rows(len(test.labels), max_images, dataset.shuffled))
 
 
 def _on(images: Images, device: torch.device) -> Images:

@@ -1,7 +1,6 @@
 """The row of a set in tar or parquet shards, which is only ever streamed."""
 
-from functools import partial
-from pathlib import Path
+from functools import lru_cache, partial
 
 from ..places import base_name
 from ..rows import Arrays, DataSet
@@ -12,6 +11,7 @@ __all__ = ["describe_shards"]
 _IMAGE_SIZE = 224  # pixels that photographs of any size are given unless the spec says
 
 
+@lru_cache(maxsize=32)
 def describe_shards(folder: str, field: str = "upstream.folder") -> DataSet:
     """What the tar or parquet shards in a folder hold.
 
@@ -21,9 +21,7 @@ def describe_shards(folder: str, field: str = "upstream.folder") -> DataSet:
     """
     if field != "upstream.folder":
         raise ValueError(f"{field}: shards are read as upstream sets only, got {folder}")
-    if not Path(folder).expanduser().is_dir():
-        raise FileNotFoundError(f"{field}: no folder {folder}")
-    index = find_index(folder)
+    index = find_index(folder, "shards")
     sizes = {split: len(index.split(split)) for split in ("train", "test")}
     return DataSet(
         base_name(folder), index.num_classes, _IMAGE_SIZE, sizes["train"], sizes["test"],

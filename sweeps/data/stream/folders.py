@@ -1,29 +1,32 @@
-"""Image folders as torchvision's ImageFolder reads them: class/image.jpg, under train/, val/ and test/ or without."""
+"""Image folders as a streamed set: the same files, classes and version as of the decoded set (`..image_folder`)."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
-from .layout import IMAGE_SUFFIXES, Rows, split_folder
+import numpy as np
 
-__all__ = ["FolderReader", "scan_folder"]
+from ..image_folder import folder_version, index_folder
+from .layout import SPLITS
+
+__all__ = ["FolderReader", "list_folder"]
 
 
-def scan_folder(root: str) -> Rows:
-    """Every image under its class's folder, however deep; hidden files and files of other kinds are left out.
-
-    The sizes enter the version of the data; no image is opened.
-    """
-    rows = Rows()
-    _stamp(rows, root, "")
-    top = _folders(root)
-    # A class may be called "train": splits are folders only where all are.
-    splits = {name: split_folder(name) for name in top} if top and all(map(split_folder, top)) else {}
-    if not splits:
-        _scan_classes(rows, root, "", top, "train")
-    for name, split in sorted(splits.items()):
-        _stamp(rows, root, name)
-        _scan_classes(rows, root, name + "/", _folders(os.path.join(root, name)), split or "train")
-    return rows
+def list_folder(root: str) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
+    """Classes, version and columns of an index; no image is opened. Raises as `index_folder` does."""
+    parts = {split: index_folder(root, split) for split in ("train", "test")}
+    files = [f"{part.folder.name}/{name}" for part in parts.values() for name in part.names]
+    if odd := [file for file in files if not file.isascii() and file.encode(errors="ignore").decode() != file]:
+        raise ValueError(f"upstream.stream: names of streamed files must be UTF-8, got {odd[0]!a} in {root}")
+    columns = {
+        "file": files,
+        "block": np.zeros(len(files), np.int32),
+        "offset": np.zeros(len(files), np.int64),
+        "size": np.concatenate([part.sizes for part in parts.values()]),
+        "label": np.concatenate([part.labels for part in parts.values()]).astype(np.int32),
+        "split": np.concatenate([np.full(len(p.names), SPLITS.index(split), np.int8) for split, p in parts.items()]),
+    }
+    return parts["train"].classes, folder_version(*parts.values()), columns
 
 
 class FolderReader:
@@ -35,30 +38,3 @@ class FolderReader:
     def read(self, file: str, block: int, offset: int, size: int) -> bytes:
         with open(os.path.join(self._root, file), "rb") as opened:
             return opened.read(size)
-
-
-def _scan_classes(rows: Rows, root: str, prefix: str, classes: list[str], split: str) -> None:
-    for name in classes:
-        for path, size in sorted(_images(rows, root, prefix + name)):
-            rows.add(path, name, split, size=size)
-
-
-def _images(rows: Rows, root: str, folder: str) -> Iterator[tuple[str, int]]:
-    _stamp(rows, root, folder)
-    with os.scandir(os.path.join(root, folder)) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                yield from _images(rows, root, f"{folder}/{entry.name}")
-            elif os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES:
-                yield f"{folder}/{entry.name}", entry.stat().st_size
-
-
-def _folders(path: str) -> list[str]:
-    with os.scandir(path) as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-
-
-def _stamp(rows: Rows, root: str, folder: str) -> None:
-    rows.stamps[folder] = os.stat(os.path.join(root, folder)).st_mtime_ns

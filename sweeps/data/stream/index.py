@@ -3,22 +3,24 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ...paths import cache_folder, written_whole
-from .folders import FolderReader, scan_folder
+from .folders import FolderReader, list_folder
 from .layout import SPLITS, Rows, encode_labels
 from .parquets import ParquetReader, scan_parquets
 from .tars import TarReader, scan_tars
 
 __all__ = ["ImageIndex", "find_index", "open_index"]
 
-_FORMAT = 1  # of the cached file; raised when it changes
+_FORMAT = 2  # of the cached file; raised when it changes
 _KINDS = {".parquet": "parquet", ".tar": "tar"}
 
 
@@ -88,31 +90,21 @@ class ImageIndex:
         return TarReader(self.root) if self.kind == "tar" else FolderReader(self.root)
 
 
-def find_index(root: str | Path) -> ImageIndex:
-    """The index of a folder: of its parquet files, else of its tar shards, else of its images.
+def find_index(root: str | Path, dataset: str) -> ImageIndex:
+    """The index of a folder, from the cache or built anew where the cache has none of the data as they are.
 
-    It is built where the cache has none, or when a folder or a shard has changed since; an image that was overwritten
-    in its place is not noticed.
+    Args:
+        dataset: "image-folder", or "shards": its parquet files, else its tar shards.
 
     Raises:
-        ValueError: no such folder, nothing in it, a shard is damaged, an image has no bytes, or a class has no training
-            images.
+        FileNotFoundError: no such folder.
+        ValueError: nothing in it, a shard is damaged, an image has no bytes, or a class has no training images.
     """
     folder = os.path.abspath(os.path.expanduser(root))
     if not os.path.isdir(folder):
-        raise ValueError(f"upstream.folder: must be a folder of images or shards, got {folder}")
-    path = cache_folder() / "indexes" / f"{hashlib.sha256(folder.encode()).hexdigest()[:16]}.arrow"
-    try:
-        index = open_index(path)
-        stamps = json.loads(index.table.schema.metadata[b"stamps"])
-        if all(os.stat(os.path.join(folder, name)).st_mtime_ns == stamp for name, stamp in stamps.items()):
-            return index
-    except (OSError, KeyError, pa.ArrowInvalid, json.JSONDecodeError):
-        pass
-    kind, rows = _scan(folder)
-    _check(folder, rows)
-    _write(path, folder, kind, rows)
-    return open_index(path)
+        raise FileNotFoundError(f"upstream.folder: no folder {folder}")
+    path = cache_folder() / "indexes" / f"{hashlib.sha256(f'{dataset}:{folder}'.encode()).hexdigest()[:16]}.arrow"
+    return _folder_index(folder, path) if dataset == "image-folder" else _shard_index(folder, path)
 
 
 def open_index(path: str | Path) -> ImageIndex:
@@ -125,15 +117,60 @@ def open_index(path: str | Path) -> ImageIndex:
     return ImageIndex(str(path), about["root"], about["kind"], tuple(about["classes"]), about["version"], table)
 
 
+def _folder_index(root: str, path: Path) -> ImageIndex:
+    """Listing the files, once a process, tells whether the cached index is theirs."""
+    classes, version, columns = list_folder(root)
+    index = _opened(path)
+    if index is not None and index.version == version:
+        return index
+    _write(path, {"root": root, "kind": "folder", "classes": classes, "version": version}, columns, {})
+    return open_index(path)
+
+
+def _shard_index(root: str, path: Path) -> ImageIndex:
+    """Of shards it is told by their times whether they have changed since."""
+    index = _opened(path)
+    if index is not None and _is_of_today(index):
+        return index
+    kind, rows = _scan(root)
+    _check(root, rows)
+    classes, labels = encode_labels(rows.label)
+    columns = {
+        "file": pa.array(rows.file).dictionary_encode(),
+        "block": pa.array(rows.block, pa.int32()),
+        "offset": pa.array(rows.offset, pa.int64()),
+        "size": pa.array(rows.size, pa.int64()),
+        "label": pa.array(labels),
+        "split": pa.array([SPLITS.index(split) for split in rows.split], pa.int8()),
+    }
+    about = {"root": root, "kind": kind, "classes": classes, "version": _version(kind, rows)}
+    _write(path, about, columns, rows.stamps)
+    return open_index(path)
+
+
+def _opened(path: Path) -> ImageIndex | None:
+    try:
+        return open_index(path)
+    except (OSError, KeyError, ValueError, TypeError):
+        return None  # none, or damaged, which costs only time
+
+
+def _is_of_today(index: ImageIndex) -> bool:
+    stamps = json.loads(index.table.schema.metadata[b"stamps"])
+    try:
+        return all(os.stat(os.path.join(index.root, name)).st_mtime_ns == stamp for name, stamp in stamps.items())
+    except OSError:
+        return False
+
+
 def _scan(root: str) -> tuple[str, Rows]:
     shards: dict[str, list[str]] = {"parquet": [], "tar": []}
     stamps = {}
     # Shards lie at most one folder deep; deeper there are a million images.
     for folder in ["", *(entry.name for entry in os.scandir(root) if entry.is_dir())]:
         with os.scandir(os.path.join(root, folder)) as entries:
-            found = [entry for entry in entries if os.path.splitext(entry.name)[1] in _KINDS]
-        if found or not folder:
-            stamps[folder] = os.stat(os.path.join(root, folder)).st_mtime_ns
+            found = [e for e in entries if os.path.splitext(e.name)[1] in _KINDS and not e.name.startswith(".")]
+        stamps[folder] = os.stat(os.path.join(root, folder)).st_mtime_ns
         for entry in found:
             name = os.path.join(folder, entry.name)
             shards[_KINDS[os.path.splitext(name)[1]]].append(name)
@@ -143,33 +180,25 @@ def _scan(root: str) -> tuple[str, Rows]:
             rows = scan(root, sorted(shards[kind]))
             rows.stamps = stamps
             return kind, rows
-    return "folder", scan_folder(root)
+    raise ValueError(f"upstream.folder: no shards in {root} (*.tar or *.parquet)")
 
 
 def _check(root: str, rows: Rows) -> None:
     if not rows.label:
-        raise ValueError(f"upstream.folder: no labelled image in {root} (class/*.jpg, *.tar or *.parquet)")
+        raise ValueError(f"upstream.folder: no labelled image in the shards in {root}")
     if hollow := [file for file, size in zip(rows.file, rows.size, strict=True) if size == 0]:
         raise ValueError(f"upstream.folder: {len(hollow)} images in {root} are empty, the first in {hollow[0]}")
     known = {label for label, split in zip(rows.label, rows.split, strict=True) if split == "train"}
-    if known and (unknown := sorted(map(str, set(rows.label) - known))):
+    if known and (unknown := sorted(set(rows.label) - known)):
         raise ValueError(
             f"upstream.folder: {root} has {len(unknown)} classes without training images, the first {unknown[0]!r}"
         )
 
 
-def _write(path: Path, root: str, kind: str, rows: Rows) -> None:
-    classes, labels = encode_labels(rows.label)
-    columns = {
-        "file": pa.array(rows.file).dictionary_encode() if kind != "folder" else pa.array(rows.file),
-        "block": pa.array(rows.block, pa.int32()),
-        "offset": pa.array(rows.offset, pa.int64()),
-        "size": pa.array(rows.size, pa.int64()),
-        "label": pa.array(labels),
-        "split": pa.array([SPLITS.index(split) for split in rows.split], pa.int8()),
-    }
-    about = {"format": _FORMAT, "root": root, "kind": kind, "classes": classes, "version": _version(kind, rows)}
-    table = pa.table(columns).replace_schema_metadata({"index": json.dumps(about), "stamps": json.dumps(rows.stamps)})
+def _write(path: Path, about: dict[str, Any], columns: Mapping[str, Any], stamps: dict[str, int]) -> None:
+    table = pa.table(dict(columns))
+    metadata = {"index": json.dumps({"format": _FORMAT, **about}), "stamps": json.dumps(stamps)}
+    table = table.replace_schema_metadata(metadata)
     with (
         written_whole(path) as temporary,
         pa.OSFile(str(temporary), "wb") as file,

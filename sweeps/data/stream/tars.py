@@ -4,7 +4,8 @@ import json
 import os
 import tarfile
 
-from .layout import IMAGE_SUFFIXES, Rows, split_of
+from ..image_folder import SUFFIXES
+from .layout import Rows, split_of
 
 __all__ = ["TarReader", "scan_tars"]
 
@@ -47,7 +48,7 @@ def _scan(rows: Rows, path: str, file: str) -> None:
             key = f"{folder}/{stem}"
             if not member.isfile() or not stem:
                 continue
-            if f".{extension.lower()}" in IMAGE_SUFFIXES:
+            if f".{extension.lower()}" in SUFFIXES:
                 if key in images:
                     raise ValueError(f"upstream.folder: {path} has two images for the sample {key.lstrip('/')!r}")
                 images[key] = (member.offset_data, member.size)
@@ -66,4 +67,5 @@ def _label(tar: tarfile.TarFile, member: tarfile.TarInfo, extension: str) -> str
     if extension == "cls":
         return text.strip()
     value = json.loads(text)
-    return value.get("label", value.get("cls")) if isinstance(value, dict) else None
+    label = value.get("label", value.get("cls")) if isinstance(value, dict) else None
+    return label if isinstance(label, str | int) else None

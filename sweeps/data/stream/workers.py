@@ -1,9 +1,10 @@
 """Processes that read and decode pieces of batches ahead of the training (torch's DataLoader)."""
 
+import io
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing import parent_process
@@ -16,7 +17,7 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from ...augment.boxes import crop_boxes, crop_flips
-from ..decode import fit_photo
+from ..decode import read_photo
 from .decode import cut, decode
 from .index import ImageIndex, open_index
 
@@ -61,9 +62,11 @@ class Decoder(Dataset):
         try:
             # In one tensor from the start, so that it goes to the parent through shared memory uncopied.
             pixels = torch.empty((len(piece.rows), self.image_size, self.image_size, 3), dtype=torch.uint8)
-            images = self._images(piece.rows)
-            cutter = self._cut_randomly if self.crop else self._cut_centrally
-            cutter(images, piece, pixels.numpy())
+            if self.crop:
+                self._cut_randomly(self._decoded(piece.rows, self.decode), piece, pixels.numpy())
+            else:
+                for i, image in enumerate(self._decoded(piece.rows, self._centre)):
+                    pixels[i] = torch.from_numpy(image)
         except ImageError as error:
             return str(error)
         return pixels
@@ -91,21 +94,20 @@ class Decoder(Dataset):
         """An image as RGB."""
         return decode(self.read(row))
 
-    def _images(self, rows: np.ndarray) -> list[Image.Image]:
-        decoded: dict[int, Image.Image] = {}  # repeats of an image are decoded once
+    def _centre(self, row: int) -> np.ndarray:
+        return np.array(read_photo(io.BytesIO(self.read(row)), self.image_size))  # a copy, since torch warns of others
+
+    def _decoded(self, rows: np.ndarray, decode: Callable[[int], Any]) -> list[Any]:
+        decoded: dict[int, Any] = {}  # repeats of an image are decoded once
         for row in map(int, rows):
             if row in decoded:
                 continue
             try:
-                decoded[row] = self.decode(row)
+                decoded[row] = decode(row)
             # PIL's decoders raise what they like on damaged bytes; the image is named, and the run ends.
             except Exception as error:
                 raise ImageError(f"image cannot be decoded: {self.index.describe(row)}: {one_line(error)}") from error
         return [decoded[int(row)] for row in rows]
-
-    def _cut_centrally(self, images: list[Image.Image], piece: Piece, out: np.ndarray) -> None:
-        for i, image in enumerate(images):
-            out[i] = fit_photo(image, self.image_size)
 
     def _cut_randomly(self, images: list[Image.Image], piece: Piece, out: np.ndarray) -> None:
         places = slice(piece.first, piece.first + len(images))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 KINDS = ("folder", "tar", "parquet")
+DATASETS = {"folder": "image-folder", "tar": "shards", "parquet": "shards"}
 CLASSES = ("cat", "dog", "owl")
 
 

@@ -96,3 +96,21 @@ def test_halving_is_nearly_the_mean_of_four_for_arrays_and_photographs():
     for halved in (fit_arrays(smooth[None], 16)[0], fit_photo(Image.fromarray(smooth), 16)):
         # To one grey level and rounding: on a plane a bilinear mean is the mean, but for the border.
         assert np.abs(halved[1:-1, 1:-1, 0] - means[1:-1, 1:-1]).max() <= 1
+
+
+def test_an_image_of_too_many_pixels_is_a_damaged_one(tmp_path, monkeypatch):
+    Image.new("L", (40, 40)).save(tmp_path / "a.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 700)  # of twice as many Pillow raises an error of its own
+    with pytest.raises(ValueError, match="exceeds limit"):
+        read_photo(str(tmp_path / "a.png"), 8)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 40_000), (30_000, 1), (2, 33)])
+@pytest.mark.parametrize("image_size", [1, 7, 224])
+def test_strips_and_single_pixels_fill_no_memory(tmp_path, size, image_size, monkeypatch):
+    resize, largest = Image.Image.resize, []
+    monkeypatch.setattr(Image.Image, "resize", lambda image, to, *rest: largest.append(to) or resize(image, to, *rest))
+    Image.new("RGB", size, (9, 8, 7)).save(tmp_path / "a.png")
+    pixels = read_photo(str(tmp_path / "a.png"), image_size)
+    assert np.array_equal(pixels, np.full((image_size, image_size, 3), (9, 8, 7)))
+    assert all(max(to) <= 17 * min(to) for to in largest)

@@ -1,6 +1,7 @@
 """Sets that are described by looking at a folder or a file."""
 
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from PIL import Image
 from sweeps.data.array_files import describe_arrays
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import check_dataset_name, dataset_is_there, find_dataset, task_name, why_missing
-from sweeps.data.image_folder import describe_image_folder, index_folder
+from sweeps.data.image_folder import describe_image_folder, forget_folders, index_folder
 
 CLASSES = ("cat", "dog", "eel")
 
@@ -17,8 +18,8 @@ CLASSES = ("cat", "dog", "eel")
 @pytest.fixture(autouse=True)
 def forget(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
-    for described in (describe_image_folder, index_folder, describe_arrays):
-        described.cache_clear()
+    forget_folders()
+    describe_arrays.cache_clear()
 
 
 def write_photos(folder, split="train", classes=CLASSES, per_class=3, size=(20, 14)):
@@ -37,8 +38,7 @@ def photos(tmp_path):
 
 
 def again(folder):
-    describe_image_folder.cache_clear()
-    index_folder.cache_clear()
+    forget_folders()
     return describe_image_folder(str(folder))
 
 
@@ -157,7 +157,8 @@ def test_arrays_are_found_by_their_usual_names(tmp_path, file, names):
     [
         (GREY, GREY), (GREY[..., None], GREY), (GREY[:, None], GREY), (RGB.transpose(0, 3, 1, 2), RGB),
         (np.concatenate([RGB, RGB[..., :1]], axis=3), RGB), (RGB / 255, RGB), (RGB.astype(np.int64), RGB),
-        (RGB.astype(np.uint16) * 257, RGB), (GREY > 100, 255 * (GREY > 100)),
+        (RGB.astype(np.uint16) * 257, RGB), (RGB.astype(np.uint16), RGB), (np.asfortranarray(RGB), RGB),
+        (GREY > 100, 255 * (GREY > 100)),
     ],
 )  # fmt: skip
 def test_kinds_of_images(tmp_path, images, expected):
@@ -226,3 +227,15 @@ def test_a_changed_pixel_is_another_version(tmp_path, file):
         changed[3, 2, 1, 0] ^= i == 2
         versions.append(describe_arrays(write_arrays(tmp_path / name / file, changed)).version)
     assert versions[0] == versions[1] != versions[2]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_file_is_described_without_reading_its_images(tmp_path, save):
+    many = np.zeros((4000, 32, 32, 3), np.uint8)  # 12 MB
+    save(tmp_path / "x.npz", x_train=many, y_train=np.arange(4000) % 4, x_test=many[:4], y_test=LABELS[:4])
+    tracemalloc.start()
+    dataset = describe_arrays(str(tmp_path / "x.npz"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (dataset.num_train, dataset.num_classes, dataset.image_size) == (4000, 4, 32)
+    assert peak < 2e6

@@ -4,9 +4,10 @@ from PIL import Image
 
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import find_dataset
-from sweeps.data.image_folder import describe_image_folder, index_folder
+from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import load_images
 from sweeps.data.prepare import missing_data, prepare_data
+from sweeps.data.suites import expand_tasks
 from sweeps.grid import make_plan
 from sweeps.spec import parse_spec
 
@@ -17,8 +18,8 @@ from ..conftest import changed, plan_of
 def folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("SWEEPS_DATA_DIR", str(tmp_path / "data"))
-    for remembered in (describe_image_folder, index_folder, load_images):
-        remembered.cache_clear()
+    forget_folders()
+    load_images.cache_clear()
     for split in ("train", "test"):
         for name in ("ant", "bee"):
             (tmp_path / "bugs" / split / name).mkdir(parents=True)
@@ -62,3 +63,11 @@ def test_generated_sets_are_as_long_as_asked_for():
     pixels, labels = open_split(find_dataset("procedural"), "train", 32, 130)
     assert len(pixels) == len(labels) == 130
     assert np.array_equal(pixels, find_dataset("procedural").load("train", 130, None)[0])
+
+
+def test_a_plan_looks_for_the_tasks_of_a_suite_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr("sweeps.grid.expand_tasks", lambda tasks: looked.append(tasks) or expand_tasks(tasks))
+    for _ in range(2):
+        assert len(plan_of(downstream__tasks=["vtab-like"], seeds=[0, 1]).configs) > 2
+    assert len(looked) == 2

@@ -17,6 +17,7 @@ from PIL import Image
 from sweeps.augment.boxes import crop_boxes, crop_flips
 from sweeps.data.batches import ResidentSource, batch_indices
 from sweeps.data.decode import read_photo
+from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import Images
 from sweeps.data.stream import prefetch, workers
 from sweeps.data.stream.images import stream_images
@@ -27,7 +28,7 @@ from sweeps.data.stream.source import StreamSource
 from sweeps.data.stream.verify import verify_images
 from sweeps.data.stream.workers import ImageError
 
-from .stream_sets import KINDS, write_set
+from .stream_sets import DATASETS, KINDS, write_set
 
 CPU = torch.device("cpu")
 SIZE = 12
@@ -43,7 +44,11 @@ def sets(tmp_path_factory):
 
 
 def source(sets, kind, num_workers=0, crops=True, **changes):
-    return StreamSource(stream_images(sets[kind], "train", SIZE, workers=num_workers), crops=crops, **ORDER | changes)
+    return StreamSource(stream(sets, kind, workers=num_workers), crops=crops, **ORDER | changes)
+
+
+def stream(sets, kind, split="train", workers=0):
+    return stream_images(sets[kind], split, SIZE, dataset=DATASETS[kind], workers=workers)
 
 
 def equal(first, second):
@@ -95,10 +100,20 @@ def test_centred_pixels_are_those_of_the_decoded_cache(sets):
     assert np.array_equal(images.read().pixels.numpy(), expected)
 
 
+def test_a_large_jpeg_is_streamed_as_it_is_decoded_for_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
+    for split in ("train", "test"):
+        (tmp_path / "set" / split / "a").mkdir(parents=True)
+        noise = np.random.default_rng(0).integers(0, 256, (99, 140, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(tmp_path / "set" / split / "a" / "0.jpg")
+    streamed = stream_images(tmp_path / "set", "train", SIZE, workers=0).read().pixels
+    assert np.array_equal(streamed[0].numpy(), read_photo(str(tmp_path / "set" / "train" / "a" / "0.jpg"), SIZE))
+
+
 @pytest.mark.parametrize("kind", ["folder", "tar"])
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_uncropped_batches_are_those_of_the_same_images_held_in_memory(sets, kind, repeats):
-    images = stream_images(sets[kind], "train", SIZE, workers=0)
+    images = stream(sets, kind)
     streamed = StreamSource(images, **ORDER, repeats=repeats)
     resident = ResidentSource(images.read(), **ORDER, repeats=repeats)
     for step in range(4):
@@ -126,8 +141,10 @@ def test_pixels_are_those_of_pil_one_by_one(sets):
 
 def test_a_grey_or_indexed_image_is_rgb_and_its_orientation_is_ignored(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
-    folder = tmp_path / "set" / "a"
-    folder.mkdir(parents=True)
+    (tmp_path / "set" / "train").mkdir(parents=True)
+    folder = tmp_path / "set" / "train" / "a"
+    folder.mkdir()
+    (tmp_path / "set" / "test").symlink_to(tmp_path / "set" / "train")
     pixels = np.random.default_rng(0).integers(0, 256, (SIZE, SIZE), dtype=np.uint8)
     turned = Image.Exif()
     turned[0x0112] = 3  # upside down
@@ -141,7 +158,7 @@ def test_a_grey_or_indexed_image_is_rgb_and_its_orientation_is_ignored(tmp_path,
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_subset_is_read_alone_and_evaluation_goes_through_a_split_in_order(sets, kind):
-    images = stream_images(sets[kind], "train", SIZE, workers=0)
+    images = stream(sets, kind)
     subset = images.take(np.arange(0, 90, 9))
     seen = [StreamSource(subset, seed=0, batch_size=5).batch(step).labels for step in (0, 1)]
     assert sorted(torch.cat(seen).tolist()) == sorted(images.labels[::9].tolist())
@@ -150,7 +167,8 @@ def test_a_subset_is_read_alone_and_evaluation_goes_through_a_split_in_order(set
     assert [len(part.labels) for part in parts] == [50, 40]
     assert torch.equal(torch.cat([part.pixels for part in parts]), whole.pixels)
     assert torch.equal(whole.pixels[::9], subset.read().pixels)
-    assert len(stream_images(sets[kind], "test", SIZE, num_images=4).labels) == 4
+    nothing = images.take(np.arange(0)).read()  # of a run that holds nothing out
+    assert (nothing.pixels.shape, nothing.labels.shape) == ((0, SIZE, SIZE, 3), (0,))
 
 
 # Order of blocks ----------------------------------------------------------------------------------------------
@@ -265,6 +283,7 @@ def test_data_that_changed_under_a_run_are_told(tmp_path, monkeypatch):
     root = write_set(tmp_path / "set", "folder")
     streamed = source({"folder": root}, "folder")
     write_set(root, "folder", num_train=93)
+    forget_folders()
     stream_images(root, "train", SIZE)
     with pytest.raises(ImageError, match="have changed since the run began"):
         streamed.batch(0)

@@ -43,6 +43,21 @@ def test_subsets_are_nested_and_never_hold_the_held_out_images(seed):
     assert set(everything) | set(val) == set(range(1000))
 
 
+def test_the_only_image_of_a_class_is_held_out_last():
+    labels = np.array([0] * 20 + [1, 2] + [3] * 20)
+    train, val = split_train_val(labels, num_val=8, num_train=34, seed=0)
+    assert np.bincount(labels[val], minlength=4).tolist() == [4, 0, 0, 4]
+    assert sorted([*train, *val]) == list(range(42))
+    train, val = split_train_val(labels, num_val=41, num_train=1, seed=0)
+    assert sorted([*train, *val]) == list(range(42))
+
+
+def test_the_order_of_many_classes_is_that_of_few():
+    """More than 16 bits tell apart are sorted otherwise."""
+    labels = np.random.default_rng(0).integers(0, 50, 3000)
+    assert class_balanced_order(labels, 3).tolist() == class_balanced_order(labels * 2000, 3).tolist()
+
+
 # Batches ------------------------------------------------------------------------------------------------------
 
 

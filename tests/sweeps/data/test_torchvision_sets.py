@@ -14,7 +14,7 @@ from scipy.io import savemat
 
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import DATASETS
-from sweeps.data.image_folder import index_folder
+from sweeps.data.image_folder import forget_folders
 from sweeps.data.suites import STAND_INS, VTAB, expand_tasks
 from sweeps.data.torchvision_sets import TORCHVISION_SETS, kitti_distance_class, seeded_split
 
@@ -180,7 +180,7 @@ WRITERS = {
 @pytest.mark.parametrize("name", sorted(WRITERS))
 @pytest.mark.parametrize("inside", [False, True])
 def test_the_splits_hold_the_images_and_labels_of_their_files(root, name, inside, monkeypatch):
-    index_folder.cache_clear()
+    forget_folders()
     if inside:  # a folder of the set's own
         (root / name).mkdir()
     *splits, label_of = WRITERS[name](root / name if inside and name != "imagenet" else root)
