@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
@@ -65,11 +65,12 @@ def run_trunk(
         target = torch.device(device)
         if target.type == "cuda":
             torch.cuda.reset_peak_memory_stats(target)
-        cost = count_cost(config.model, config.image_size, config.num_classes)
+        cost = _cost(config)  # before training: a teacher that goes meanwhile costs nothing
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
         for finished in train_trunk(trunk.configs, data, paths, target, _throttled(report)):
-            status = _write_finished(finished, trunk, sweep.run(finished.config.run_id), name, device, cost)
+            run_paths = sweep.run(finished.config.run_id)
+            status = _write_finished(finished, trunk, run_paths, name, device, cost)
             statuses[status] = statuses.get(status, 0) + 1
             del pending[finished.config.run_id]
             report(0, 1)
@@ -105,18 +106,16 @@ def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, fa
 
 
 def _write_finished(
-    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
+    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: "_Cost"
 ) -> str:
     config = finished.config
     # By its schedule, not by which of its runs are left to train: a record does not depend on that.
     shared = trunk.may_branch
-    flops, rule = training_flops(cost, config.recipe, _teacher_cost(config))
     common = {
         **_config_columns(config, name),
         **config.model.shape_columns(config.image_size),
-        **vars(cost),
+        **cost.columns,
         **_provenance(device),
-        "flops_rule": rule,
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
         "upstream_error": None,
@@ -126,7 +125,7 @@ def _write_finished(
         images_seen = evaluation["step"] * config.recipe.batch_size
         compute = {
             "images_seen": images_seen,
-            "compute_flops": float(flops) * images_seen,
+            "compute_flops": float(cost.training_flops) * images_seen,
         }
         model = {name: evaluation[name] for name in ("step", "weights")}
         rows.append(common | model | compute | evaluation["columns"])
@@ -138,7 +137,7 @@ def _write_finished(
         write_records(pd.DataFrame(evals), paths.evals, "evals")
     if config.upstream.remove_duplicates:
         _write_duplicates(config, paths, {name: rows[-1][name] for name in ("run_id", "step", "weights")})
-    if config.keep_model:
+    if config.keep_model and rows[-1]["status"] == "ok":
         save_model(paths.model, finished.model, config)
     write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
     return rows[-1]["status"]
@@ -149,6 +148,19 @@ def _write_duplicates(config: RunConfig, paths: RunPaths, key: dict[str, Any]) -
     found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.downstream.tasks)
     write_json(paths.duplicates, found.report)
     write_records(pd.DataFrame([key | row for row in duplicate_rows(found)]), paths.measurements, "measurements")
+
+
+class _Cost(NamedTuple):
+    """Columns of a record that say what a model costs, and the FLOPs to train it on one image."""
+
+    columns: dict[str, Any]
+    training_flops: int
+
+
+def _cost(config: RunConfig) -> _Cost:
+    cost = count_cost(config.model, config.image_size, config.num_classes)
+    flops, rule = training_flops(cost, config.recipe, _teacher_cost(config))
+    return _Cost({**vars(cost), "flops_rule": rule}, flops)
 
 
 def _teacher_cost(config: RunConfig) -> ModelCost | None:

@@ -276,3 +276,27 @@ def test_a_few_images_trained_on_for_long_are_memorised_and_many_for_short_are_n
     assert end["upstream_val_error"] > 0.1
     assert end["memorised"] is True
     assert of(many, "last")[-1]["columns"]["memorised"] is False
+
+
+# Checkpoints of other versions --------------------------------------------------------------------------------
+
+
+def spoil(snapshot, how):
+    if how == "optimizer of other groups":
+        snapshot["optimizer"]["param_groups"].append(snapshot["optimizer"]["param_groups"][0])
+    elif how == "other model":
+        snapshot["model"].popitem()
+    elif how == "no average":
+        del snapshot["average"]
+    elif how == "a field more":
+        snapshot["of_a_later_version"] = 1
+    return snapshot
+
+
+@pytest.mark.parametrize("how", ["optimizer of other groups", "other model", "no average", "a field more"])
+def test_a_checkpoint_of_another_version_of_the_code_costs_only_time(tmp_path, how):
+    configs = trunks(steps=[40], recipe__ema_decay=0.9)[0].configs
+    whole = run(configs, tmp_path)
+    path = TrunkPaths(tmp_path).checkpoint
+    torch.save(spoil(torch.load(path, weights_only=True), how), path)
+    assert [result(f) for f in run(configs, tmp_path)] == [result(w) for w in whole]
