@@ -11,7 +11,7 @@ from rich.console import Console
 from .collect import collect as collect_tables
 from .grid import Plan, make_plan
 from .paths import SweepPaths
-from .run import SweepBusyError, SweepStatus, run_sweep, sweep_status
+from .run import SweepBusyError, SweepStatus, planned_runs, run_sweep, sweep_status
 from .spec import SpecError, read_spec
 
 __all__ = ["main"]
@@ -77,9 +77,7 @@ def plan(spec: SpecArgument) -> None:
 def status(folder: FolderArgument) -> None:
     """Count a sweep's runs by status, and its failures by error."""
     paths = SweepPaths(folder)
-    if not paths.spec.exists():
-        raise FileNotFoundError(f"{folder} is not a sweep's folder: it has no spec.yaml")
-    found = sweep_status(_read_plan(paths.spec), paths)
+    found = sweep_status(planned_runs(paths), paths)
     _print_status(found, folder)
     if not found.all_finished:
         raise typer.Exit(_SOME_FAILED)

@@ -1,4 +1,4 @@
-"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned and on what."""
+"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned and what lacks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from .config import RecipeConfig, RunConfig
 from .grid import Plan, Trunk
 from .models import ModelConfig
-from .saved_model import read_config
 from .spec import SpecError
 
 if TYPE_CHECKING:
-    from .models.cost import ModelCost
+    from .cost import RunCost
 
 __all__ = ["describe_plan", "tuned_fields"]
 
@@ -27,7 +26,7 @@ def describe_plan(plan: Plan) -> str:
     Raises:
         SpecError: a model that cannot be built.
     """
-    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan))
+    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan), _missing(plan))
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
 
 
@@ -93,11 +92,12 @@ def _models(plan: Plan) -> Iterator[str]:
     for trunk in plan.trunks:
         config = trunk.configs[0]
         groups[config.model, config.image_size, config.num_classes].append(trunk)
+    costs = {trunk.trunk_id: _cost(trunk) for trunk in plan.trunks}
     yield f"{'model':<{_NAME_WIDTH}}{'params':>13}{'GFLOPs/image':>13}{'runs':>7}{'FLOPs in all':>14}"
     in_all = 0.0
-    for place, ((model, image_size, num_classes), trunks) in enumerate(groups.items()):
-        cost = _cost(model, image_size, num_classes)
-        in_all += (flops := sum(_flops_per_image(trunk, cost) * trunk.num_images for trunk in trunks))
+    for place, ((model, *_), trunks) in enumerate(groups.items()):
+        cost = costs[trunks[0].trunk_id].model
+        in_all += (flops := sum(costs[trunk.trunk_id].training_flops * trunk.num_images for trunk in trunks))
         if place < _MOST_MODELS:
             name, runs = f"{model.family} {model.variant}", sum(len(trunk.configs) for trunk in trunks)
             per_image = cost.flops_per_image / 1e9
@@ -107,25 +107,13 @@ def _models(plan: Plan) -> Iterator[str]:
     yield f"{'in all':<{_NAME_WIDTH + 26}}{len(plan.configs):>7,}{in_all:>14.2e}"
 
 
-def _cost(model: ModelConfig, image_size: int, num_classes: int) -> "ModelCost":
-    from .models.cost import count_cost
+def _cost(trunk: Trunk) -> "RunCost":
+    from .cost import run_cost
 
     try:
-        return count_cost(model, image_size, num_classes)
-    except (RuntimeError, ValueError, TypeError, MemoryError) as error:
-        message = " ".join(str(error).split())
-        raise SpecError(f"model.{model.family}: {model.variant} cannot be built: {message}") from error
-
-
-def _flops_per_image(trunk: Trunk, cost: "ModelCost") -> int:
-    """To train on one image, with what a recipe adds."""
-    from .models.cost import count_cost, training_flops
-
-    recipe = trunk.configs[0].recipe
-    if recipe.teacher is None:
-        return training_flops(cost, recipe, None)[0]
-    teacher = read_config(recipe.teacher)
-    return training_flops(cost, recipe, count_cost(teacher.model, teacher.image_size, teacher.num_classes))[0]
+        return run_cost(trunk.configs[0])
+    except ValueError as error:
+        raise SpecError(str(error)) from error
 
 
 def _tuning(plan: Plan) -> Iterator[str]:
@@ -143,3 +131,15 @@ def _tuning(plan: Plan) -> Iterator[str]:
                 f"warning: upstream.val_fraction holds out {num_val} images of {dataset!r};\n"
                 f"  {_FEW_HELD_OUT} or more are needed to choose the best of a cell by"
             )
+
+
+def _missing(plan: Plan) -> Iterator[str]:
+    """Data that are not there. A run refuses those that it was told to take, and does without a suite's."""
+    from .data.prepare import missing_data
+
+    try:
+        lacking = missing_data(plan.configs)
+    except ValueError as error:
+        lacking = [str(error)]
+    yield from (f"warning: {line}" for line in lacking)
+    yield from (f"left out: {line}" for line in plan.missing)

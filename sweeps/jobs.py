@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import torch
@@ -18,13 +18,13 @@ from scaling.records import write_records
 
 from .augment import describe_augment
 from .config import RunConfig
+from .cost import RunCost, run_cost
 from .data.datasets import task_name
 from .data.duplicates import duplicate_rows, upstream_duplicates
 from .data.training import load_training_data
 from .grid import Trunk
-from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
-from .saved_model import read_config, save_model
+from .saved_model import save_model
 from .train import FinishedRun, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
@@ -65,7 +65,7 @@ def run_trunk(
         target = torch.device(device)
         if target.type == "cuda":
             torch.cuda.reset_peak_memory_stats(target)
-        cost = _cost(config)  # before training: a teacher that goes meanwhile costs nothing
+        cost = run_cost(config)  # before training: a teacher that goes meanwhile costs nothing
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
         for finished in train_trunk(trunk.configs, data, paths, target, _throttled(report)):
@@ -106,7 +106,7 @@ def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, fa
 
 
 def _write_finished(
-    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: "_Cost"
+    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: RunCost
 ) -> str:
     config = finished.config
     # By its schedule, not by which of its runs are left to train: a record does not depend on that.
@@ -114,7 +114,8 @@ def _write_finished(
     common = {
         **_config_columns(config, name),
         **config.model.shape_columns(config.image_size),
-        **cost.columns,
+        **vars(cost.model),
+        "flops_rule": cost.rule,
         **_provenance(device),
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
@@ -150,28 +151,7 @@ def _write_duplicates(config: RunConfig, paths: RunPaths, key: dict[str, Any]) -
     write_records(pd.DataFrame([key | row for row in duplicate_rows(found)]), paths.measurements, "measurements")
 
 
-class _Cost(NamedTuple):
-    """Columns of a record that say what a model costs, and the FLOPs to train it on one image."""
-
-    columns: dict[str, Any]
-    training_flops: int
-
-
-def _cost(config: RunConfig) -> _Cost:
-    cost = count_cost(config.model, config.image_size, config.num_classes)
-    flops, rule = training_flops(cost, config.recipe, _teacher_cost(config))
-    return _Cost({**vars(cost), "flops_rule": rule}, flops)
-
-
-def _teacher_cost(config: RunConfig) -> ModelCost | None:
-    if config.recipe.teacher is None:
-        return None
-    teacher = read_config(config.recipe.teacher)
-    return count_cost(teacher.model, teacher.image_size, teacher.num_classes)
-
-
 def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
-    recipe, schedule = config.recipe, config.schedule
     return {
         "run_id": config.run_id,
         "source": f"sweep:{name}",
@@ -182,8 +162,18 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "train_examples": config.train_examples if config.steps else None,
         "model_family": config.model.family,
         "model_variant": config.model.variant,
-        "batch_size": recipe.batch_size,
         "planned_steps": config.steps,
+        **(_recipe_columns(config) if config.steps else {}),
+        "num_threads": config.threads,
+        "numerics_version": config.numerics_version,
+    }
+
+
+def _recipe_columns(config: RunConfig) -> dict[str, Any]:
+    """How a model is trained; of one that is only evaluated nobody knows."""
+    recipe, schedule = config.recipe, config.schedule
+    return {
+        "batch_size": recipe.batch_size,
         "recipe": recipe.name,
         "optimizer": recipe.optimizer,
         "lr": recipe.lr,
@@ -201,8 +191,6 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "sam_rho": recipe.sam_rho,
         **{name: getattr(recipe, name) for name in _RECIPE_COLUMNS},
         "seed": config.seed,
-        "num_threads": config.threads,
-        "numerics_version": config.numerics_version,
     }
 
 

@@ -56,5 +56,5 @@ def test_a_model_that_cannot_be_built_is_told(monkeypatch):
         raise RuntimeError("no such\nshape")
 
     monkeypatch.setattr("sweeps.models.VitConfig.build", fails)
-    with pytest.raises(SpecError, match=r"model.vit: w16d1/4 cannot be built: no such shape"):
-        describe_plan(plan_of(model=ONE))
+    with pytest.raises(SpecError, match=r"model.vit: w24d1/4 cannot be built: no such shape"):
+        describe_plan(plan_of(model={"vit": [{"width": 24, "depth": 1, "patch": 4}]}))

@@ -87,7 +87,7 @@ def test_a_teacher_that_changes_after_the_plan_fails_its_students(kept, tmp_path
     else:
         save_model(copy, load_model(path, CPU), read_config(path).model_copy(update={"seed": 7}))
     run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", "cpu", lambda images, runs: None)
-    (failure,) = sweep_status(plan, SweepPaths(tmp_path)).failures
+    (failure,) = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path)).failures
     assert failure.startswith("ValueError: ")
     assert "teacher" in failure
 
