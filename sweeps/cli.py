@@ -109,13 +109,11 @@ def _print_status(status: SweepStatus, folder: Path) -> None:
 
 
 def _write_results(folder: Path, plan: Plan) -> None:
+    from .describe import tuned_columns
     from .summary import write_summary  # matplotlib takes a second, which no other command needs
 
     collect_tables(folder)
-    Console().print(
-        write_summary(folder, plan.name, {config.run_id for config in plan.configs}),
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    run_ids = {config.run_id for config in plan.configs}
+    text = write_summary(folder, plan.name, run_ids, tuned_columns(plan.configs))
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
     Console().print(f"figures and summary.txt are in {folder}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What a run costs, told before it is trained: parameters and FLOPs of its model, and the FLOPs to train on one image."""
+"""What a run costs, told before it is trained: its model's parameters and FLOPs, and those of training on an image."""
 
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned and what lacks."""
+"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned, what lacks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,18 @@ from .spec import SpecError
 if TYPE_CHECKING:
     from .cost import RunCost
 
-__all__ = ["describe_plan", "tuned_fields"]
+__all__ = ["describe_plan", "tuned_columns", "tuned_fields"]
 
 _MOST_LINES = 4  # of kinds of trunks
 _MOST_MODELS = 40
 _NAME_WIDTH = 30
+# Of recipe fields that are called otherwise in a record, or that another column follows.
+_COLUMNS = {
+    "name": ("recipe",), "weight_decay": ("weight_decay", "head_weight_decay"), "rand_augment_policy": ("augment",),
+    **{name: (name, "augment") for name in (
+        "rand_augment_ops", "rand_augment_magnitude", "mixup", "cutmix", "erase", "repeats"
+    )},
+}  # fmt: skip
 _FEW_HELD_OUT = 100  # images; an error of .5 on so many has a standard error of .05, more than most choices are about
 
 
@@ -45,6 +52,16 @@ def tuned_fields(configs: Sequence[RunConfig]) -> dict[str, list[int]]:
         if sizes := [len(values) for values in cells.values() if len(values) > 1]:
             found[field] = sizes
     return found
+
+
+def tuned_columns(configs: Sequence[RunConfig]) -> list[str]:
+    """Columns of the records in which tuned runs differ: the tuned fields, and what follows from them.
+
+    >>> tuned_columns([])
+    []
+    """
+    columns = [name for field in tuned_fields(configs) for name in _COLUMNS.get(field, (field,))]
+    return list(dict.fromkeys(columns))
 
 
 def _without(config: RunConfig, field: str) -> RunConfig:

@@ -105,9 +105,7 @@ def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, fa
     write_records(pd.DataFrame([row | {"upstream_error": None}]), paths.records)
 
 
-def _write_finished(
-    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: RunCost
-) -> str:
+def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: RunCost) -> str:
     config = finished.config
     # By its schedule, not by which of its runs are left to train: a record does not depend on that.
     shared = trunk.may_branch

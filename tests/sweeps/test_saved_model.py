@@ -69,6 +69,7 @@ def test_a_teacher_that_cannot_teach_is_refused_by_name(kept, tmp_path):
     with pytest.raises(ValueError, match=r"must have the student's image_size 16, got 8"):
         check_teacher(str(path), upstream.model_copy(update={"image_size": 16}))
 
+
 def students_of(path, **changes):
     return plan_of(recipe__teacher=str(path), steps=[20], train_examples=[200], **changes)
 
