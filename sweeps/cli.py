@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +13,9 @@ from .grid import Plan, make_plan
 from .paths import SweepPaths
 from .run import SweepBusyError, SweepStatus, planned_runs, run_sweep, sweep_status
 from .spec import SpecError, read_spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["main"]
 
@@ -89,11 +92,15 @@ def collect(folder: FolderArgument) -> None:
     """Write one records, one evals and one measurements parquet into a sweep's folder."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    try:
-        records = collect_tables(folder)
-    except ValueError as error:
-        raise SpecError(str(error)) from error
+    records = _collect(folder)
     Console().print(f"{len(records)} records in {SweepPaths(folder).table('records')}", highlight=False, soft_wrap=True)
+
+
+def _collect(folder: Path) -> "pd.DataFrame":
+    try:
+        return collect_tables(folder)
+    except ValueError as error:  # no records, as after a full disk
+        raise SpecError(str(error)) from error
 
 
 def _read_plan(spec: Path) -> Plan:
@@ -112,7 +119,7 @@ def _write_results(folder: Path, plan: Plan) -> None:
     from .describe import tuned_columns
     from .summary import write_summary  # matplotlib takes a second, which no other command needs
 
-    collect_tables(folder)
+    _collect(folder)
     run_ids = {config.run_id for config in plan.configs}
     text = write_summary(folder, plan.name, run_ids, tuned_columns(plan.configs))
     Console().print(text, markup=False, highlight=False, soft_wrap=True)

@@ -25,14 +25,18 @@ def run_cost(config: RunConfig) -> RunCost:
     Raises:
         ValueError: a model that cannot be built.
     """
-    cost, recipe = _model_cost(config.model, config.image_size, config.num_classes), config.recipe
-    teacher = read_config(recipe.teacher) if recipe.teacher else None
-    theirs = _model_cost(teacher.model, teacher.image_size, teacher.num_classes) if teacher else None
+    recipe = config.recipe
+    cost = _model_cost(config)
+    theirs = _model_cost(read_config(recipe.teacher)) if recipe.teacher else None
     return RunCost(cost, *training_flops(cost, recipe, theirs))
 
 
+def _model_cost(config: RunConfig) -> ModelCost:
+    return _counted(config.model, config.image_size, config.num_classes)  # type: ignore[arg-type]  # frozen: it hashes
+
+
 @lru_cache(maxsize=256)
-def _model_cost(model: ModelConfig, image_size: int, num_classes: int) -> ModelCost:
+def _counted(model: ModelConfig, image_size: int, num_classes: int) -> ModelCost:
     try:
         return count_cost(model, image_size, num_classes)
     except (RuntimeError, ValueError, TypeError, MemoryError) as error:

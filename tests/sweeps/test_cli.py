@@ -65,6 +65,12 @@ def test_status_of_a_sweep_that_is_not_finished_needs_neither_spec_nor_data(writ
     assert (result.exit_code, "8 waiting" in result.output) == (1, True)
 
 
+def test_a_run_that_could_write_nothing_is_one_line_and_exit_2(write_spec, tmp_path, monkeypatch):
+    monkeypatch.setattr("sweeps.run._train", lambda *_: None)
+    result = call("run", write_spec(), "--out", tmp_path / "out")
+    assert (result.exit_code, "no records in" in result.output) == (2, True)
+
+
 def plan_text(write_spec, **changes):
     result = call("plan", write_spec(**changes))
     assert result.exit_code == 0, result.output

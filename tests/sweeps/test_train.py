@@ -114,6 +114,16 @@ def test_a_diverged_run_has_one_row_that_says_so_and_no_errors_of_nan_models(tmp
         assert finished.evaluations[-1]["columns"]["status"] == "diverged"
 
 
+def test_a_loss_that_is_no_number_is_divergence_even_where_the_model_still_answers(tmp_path):
+    """Between two lines of the log: a record with such a loss could not be written, and the run would be lost."""
+    config = trunks()[0].configs[0]
+    data = load_training_data(config, CPU)
+    state = train.new_state(config, CPU)
+    state.losses = [torch.tensor(1.0), torch.tensor(math.inf)]
+    train.Evaluator(config, data.seen, data.val, data.test, CPU).evaluate(state)
+    assert [e["columns"]["status"] for e in state.evaluations] == ["diverged"]
+
+
 def test_a_checkpoint_of_a_longer_plan_is_not_used_for_a_shorter_run(tmp_path):
     short, _, long = trunks(steps=[20, 40, 60])[0].configs
     run([long], tmp_path / "used")  # leaves a checkpoint past the branch of the short run
