@@ -20,7 +20,7 @@ from .verdicts import best_index, is_memorised
 
 __all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished"]
 
-_BATCH = 500  # images; what a batch changes is only the speed
+_BATCH = 250  # images; what a batch changes is only the speed
 _POOL_PER_CLASS = 20  # training images a class that the draws come from: Dosovitskiy et al. 2020
 
 

@@ -4,13 +4,13 @@
 Scaling Vision Transformers). `plain`: the closed form of the ViT paper, its l2 chosen on other images.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-__all__ = ["PROBES", "FewshotResult", "evaluate_fewshot", "plain_weights", "whitened_probe"]
+__all__ = ["PROBES", "FewshotResult", "evaluate_fewshot", "plain_weights", "ridge_path", "whitened_probe"]
 
 WHITENED_L2 = 2.0**10  # big_vision, configs of Zhai et al. 2021
 _BIAS_FEATURE = 100.0  # a constant so large that its weight, the bias, is hardly regularised
@@ -85,13 +85,13 @@ def plain_probe(train, others, test_features, num_classes):
     Without `others` (too few images a class) the middle one.
     """
     x, y = train[0].double(), _signs(train[1], num_classes)
+    weights = ridge_path(x, y, PLAIN_L2)
     if len(others[1]) == 0:
-        l2, rule = PLAIN_L2[len(PLAIN_L2) // 2], "middle"
+        chosen, rule = len(PLAIN_L2) // 2, "middle"
     else:
-        held_out = others[0].double()
-        errors = [np.mean((held_out @ plain_weights(x, y, l2)).argmax(1).cpu().numpy() != others[1]) for l2 in PLAIN_L2]
-        l2, rule = PLAIN_L2[int(np.argmin(errors))], f"held-out {CHOICE_PER_CLASS} a class"
-    return (test_features.double() @ plain_weights(x, y, l2)).argmax(1).cpu().numpy(), l2, rule
+        predictions = (others[0].double() @ weights).argmax(2).cpu().numpy()
+        chosen, rule = int(np.argmin((predictions != others[1]).mean(1))), f"held-out {CHOICE_PER_CLASS} a class"
+    return (test_features.double() @ weights[chosen]).argmax(1).cpu().numpy(), PLAIN_L2[chosen], rule
 
 
 PROBES = {"plain": plain_probe, "whitened": whitened_probe}
@@ -107,11 +107,16 @@ def plain_weights(x: torch.Tensor, y: torch.Tensor, l2: float) -> torch.Tensor:
     tensor([[ 0.6250, -0.6250],
             [-0.4750,  0.4750]], dtype=torch.float64)
     """
-    num_images, width = x.shape
-    eye = torch.eye(min(num_images, width), dtype=x.dtype, device=x.device)
-    if num_images >= width:
-        return torch.linalg.solve(x.T @ x + l2 * eye, x.T @ y)
-    return x.T @ torch.linalg.solve(x @ x.T + l2 * eye, y)
+    return ridge_path(x, y, (l2,))[0]
+
+
+def ridge_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> torch.Tensor:
+    """`plain_weights` for each of several l2, shape (number of l2, width, classes), from one eigendecomposition."""
+    is_primal = x.shape[0] >= x.shape[1]
+    values, vectors = torch.linalg.eigh(x.T @ x if is_primal else x @ x.T)
+    projected = vectors.T @ (x.T @ y if is_primal else y)
+    shrunk = projected / (values[:, None] + torch.tensor(l2, dtype=x.dtype, device=x.device)[:, None, None])
+    return vectors @ shrunk if is_primal else x.T @ (vectors @ shrunk)
 
 
 def _take(data: tuple[torch.Tensor, np.ndarray], rows: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:

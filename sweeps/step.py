@@ -60,7 +60,8 @@ class TrainingStep:
         def gradient() -> torch.Tensor:
             if self.config.recipe.drop_path:  # torch's own generator: seeded here, its state is none of the training's
                 torch.manual_seed(int(rng_of(self.config.seed, state.step, "drop_path").integers(2**63)))
-            state.model.train()
+            if not state.model.training:
+                state.model.train()
             state.optimizer.zero_grad(set_to_none=True)
             with autocast(self.config, self.device):
                 outputs = state.model(inputs)

@@ -7,7 +7,11 @@ import pytest
 import yaml
 
 import scaling as sc
+from sweeps.data.datasets import DATASETS, FOLDER_KINDS
+from sweeps.data.suites import SUITES
 from sweeps.grid import make_plan
+from sweeps.models import FAMILIES
+from sweeps.recipes import RECIPES
 from sweeps.spec import parse_spec, read_spec
 
 from .sweeps.test_summary import write_sweep
@@ -49,9 +53,15 @@ def test_every_call_and_figure_of_the_analyses_exists():
     rows = [line for line in README.splitlines() if line.startswith("| ") and "plot_" in line]
     names = {name for row in rows for name in re.findall(r"`(plot_\w+)`", row)}
     assert names == set(sc.plots.__all__)
-    for space in ("frontier", "transfer", "tables"):
+    for space in ("frontier", "transfer", "tables", "tuning"):
         module = getattr(sc, space)
         assert set(re.findall(rf"`{space}\.(\w+)", README)) <= set(module.__all__)
+
+
+def test_the_tables_of_models_recipes_and_data_name_what_there_is():
+    rows = [re.findall(r"`([\w-]+)`", line.split("|")[1]) for line in README.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in row}
+    assert set(FAMILIES) | set(RECIPES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) <= named
 
 
 def test_the_example_spec_is_valid():
