@@ -22,7 +22,8 @@ _CELL = (
     "num_heads", "mlp_dim", "patch_size", "pooling", "model_variant", "train_examples", "batch_size", "planned_steps",
     "weights", "recipe", "optimizer", "lr", "weight_decay", "head_lr_multiplier", "head_weight_decay", "schedule",
     "warmup_steps", "cooldown_steps", "augment", "label_loss", "label_smoothing", "drop_path", "teacher", "sam_rho",
-    "precision", "seed", "num_threads", "numerics_version",
+    "beta1", "beta2", "weight_decay_rule", "grad_clip", "rand_augment_ops", "rand_augment_magnitude", "mixup", "cutmix",
+    "erase", "repeats", "head_bias", "ema_decay", "precision", "seed", "num_threads", "numerics_version",
 )  # fmt: skip
 _ON_EVALUATION_SET = ("upstream_error", "upstream_top5_error", "upstream_loss")
 _NOTHING_HELD_OUT = (
@@ -262,4 +263,5 @@ def _described(cells: pd.DataFrame, runs: pd.DataFrame) -> str:
     row = cells.iloc[0]
     named = [name for name in _CELL if name in runs and runs[name].nunique(dropna=False) > 1]
     edge = [row["edge"]] if row["edge"] else []
-    return ", ".join([*edge, *(f"{name} {row[name]}" for name in named)]) or f"run {row['run_id']}"
+    values = {name: f"{row[name]:g}" if isinstance(row[name], float) else row[name] for name in named}
+    return ", ".join([*edge, *(f"{name} {value}" for name, value in values.items())]) or f"run {row['run_id']}"

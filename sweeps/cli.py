@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,8 +11,11 @@ from rich.console import Console
 from .collect import collect as collect_tables
 from .grid import Plan, make_plan
 from .paths import SweepPaths
-from .run import SweepBusyError, SweepStatus, run_sweep, sweep_status
+from .run import SweepBusyError, SweepStatus, planned_runs, run_sweep, sweep_status
 from .spec import SpecError, read_spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["main"]
 
@@ -77,9 +80,7 @@ def plan(spec: SpecArgument) -> None:
 def status(folder: FolderArgument) -> None:
     """Count a sweep's runs by status, and its failures by error."""
     paths = SweepPaths(folder)
-    if not paths.spec.exists():
-        raise FileNotFoundError(f"{folder} is not a sweep's folder: it has no spec.yaml")
-    found = sweep_status(_read_plan(paths.spec), paths)
+    found = sweep_status(planned_runs(paths), paths)
     _print_status(found, folder)
     if not found.all_finished:
         raise typer.Exit(_SOME_FAILED)
@@ -91,11 +92,15 @@ def collect(folder: FolderArgument) -> None:
     """Write one records, one evals and one measurements parquet into a sweep's folder."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    try:
-        records = collect_tables(folder)
-    except ValueError as error:
-        raise SpecError(str(error)) from error
+    records = _collect(folder)
     Console().print(f"{len(records)} records in {SweepPaths(folder).table('records')}", highlight=False, soft_wrap=True)
+
+
+def _collect(folder: Path) -> "pd.DataFrame":
+    try:
+        return collect_tables(folder)
+    except ValueError as error:  # no records, as after a full disk
+        raise SpecError(str(error)) from error
 
 
 def _read_plan(spec: Path) -> Plan:
@@ -111,13 +116,11 @@ def _print_status(status: SweepStatus, folder: Path) -> None:
 
 
 def _write_results(folder: Path, plan: Plan) -> None:
+    from .describe import tuned_columns
     from .summary import write_summary  # matplotlib takes a second, which no other command needs
 
-    collect_tables(folder)
-    Console().print(
-        write_summary(folder, plan.name, {config.run_id for config in plan.configs}),
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    _collect(folder)
+    run_ids = {config.run_id for config in plan.configs}
+    text = write_summary(folder, plan.name, run_ids, tuned_columns(plan.configs))
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
     Console().print(f"figures and summary.txt are in {folder}", highlight=False, soft_wrap=True)

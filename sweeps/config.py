@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from .data.datasets import check_dataset_name, task_name
 from .data.suites import SUITES
-from .fields import Amount, Count, Fraction, Section, Seed, no_repeats
+from .fields import Amount, Count, Fraction, Section, Whole, no_repeats
 from .models import ModelConfig
 from .recipes import find_recipe
 from .schedules import SCHEDULES
@@ -97,7 +97,7 @@ class RecipeConfig(Section):
     grad_clip: Amount | None = Field(default=None, gt=0)
     batch_size: Count
     augment: Literal["none", "crop_flip", "inception_flip"]
-    rand_augment_ops: int = Field(default=0, ge=0, le=10)
+    rand_augment_ops: Whole = Field(default=0, le=10)
     rand_augment_magnitude: Amount = Field(default=9.0, ge=0, le=10)
     rand_augment_policy: Literal["timm", "big_vision"] = "timm"
     mixup: Amount = Field(default=0.0, ge=0)
@@ -105,7 +105,7 @@ class RecipeConfig(Section):
     erase: Amount = Field(default=0.0, ge=0, le=1)
     repeats: Count = 1
     label_loss: Literal["softmax", "sigmoid"] = "softmax"
-    head_bias: float = 0.0
+    head_bias: Amount = 0.0
     label_smoothing: Fraction
     drop_path: Fraction = 0.0
     ema_decay: Fraction | None = None
@@ -147,8 +147,8 @@ class ScheduleConfig(Section):
     """
 
     kind: ScheduleKind
-    warmup_steps: int = Field(ge=0)
-    cooldown_steps: int = Field(ge=0)
+    warmup_steps: Whole
+    cooldown_steps: Whole
     timescale_steps: Count = 10_000
 
 
@@ -164,7 +164,7 @@ class EvaluateConfig(Section):
 
     every_steps: Count | None = None
     max_upstream: Count | None = None
-    max_train: int = Field(default=1000, ge=0)
+    max_train: Whole = 1000
     stop_after: Count | None = None
 
 
@@ -198,10 +198,10 @@ class RunConfig(Section):
     upstream: UpstreamConfig
     model: ModelConfig
     train_examples: Count
-    steps: int = Field(ge=0)
+    steps: Whole
     recipe: RecipeConfig
     schedule: ScheduleConfig
-    seed: Seed
+    seed: Whole
     evaluate: EvaluateConfig
     downstream: DownstreamConfig
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

@@ -1,4 +1,4 @@
-"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned and on what."""
+"""What a plan asks for, in words: trainings, what branching saves, models and their cost, what is tuned, what lacks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 from .config import RecipeConfig, RunConfig
 from .grid import Plan, Trunk
 from .models import ModelConfig
-from .saved_model import read_config
 from .spec import SpecError
 
 if TYPE_CHECKING:
-    from .models.cost import ModelCost
+    from .cost import RunCost
 
-__all__ = ["describe_plan", "tuned_fields"]
+__all__ = ["describe_plan", "tuned_columns", "tuned_fields"]
 
 _MOST_LINES = 4  # of kinds of trunks
 _MOST_MODELS = 40
 _NAME_WIDTH = 30
+# Of recipe fields that are called otherwise in a record, or that another column follows.
+_COLUMNS = {
+    "name": ("recipe",), "weight_decay": ("weight_decay", "head_weight_decay"), "rand_augment_policy": ("augment",),
+    **{name: (name, "augment") for name in (
+        "rand_augment_ops", "rand_augment_magnitude", "mixup", "cutmix", "erase", "repeats"
+    )},
+}  # fmt: skip
 _FEW_HELD_OUT = 100  # images; an error of .5 on so many has a standard error of .05, more than most choices are about
 
 
@@ -27,7 +33,7 @@ def describe_plan(plan: Plan) -> str:
     Raises:
         SpecError: a model that cannot be built.
     """
-    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan))
+    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan), _missing(plan))
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
 
 
@@ -46,6 +52,16 @@ def tuned_fields(configs: Sequence[RunConfig]) -> dict[str, list[int]]:
         if sizes := [len(values) for values in cells.values() if len(values) > 1]:
             found[field] = sizes
     return found
+
+
+def tuned_columns(configs: Sequence[RunConfig]) -> list[str]:
+    """Columns of the records in which tuned runs differ: the tuned fields, and what follows from them.
+
+    >>> tuned_columns([])
+    []
+    """
+    columns = [name for field in tuned_fields(configs) for name in _COLUMNS.get(field, (field,))]
+    return list(dict.fromkeys(columns))
 
 
 def _without(config: RunConfig, field: str) -> RunConfig:
@@ -93,11 +109,12 @@ def _models(plan: Plan) -> Iterator[str]:
     for trunk in plan.trunks:
         config = trunk.configs[0]
         groups[config.model, config.image_size, config.num_classes].append(trunk)
+    costs = {trunk.trunk_id: _cost(trunk) for trunk in plan.trunks}
     yield f"{'model':<{_NAME_WIDTH}}{'params':>13}{'GFLOPs/image':>13}{'runs':>7}{'FLOPs in all':>14}"
     in_all = 0.0
-    for place, ((model, image_size, num_classes), trunks) in enumerate(groups.items()):
-        cost = _cost(model, image_size, num_classes)
-        in_all += (flops := sum(_flops_per_image(trunk, cost) * trunk.num_images for trunk in trunks))
+    for place, ((model, *_), trunks) in enumerate(groups.items()):
+        cost = costs[trunks[0].trunk_id].model
+        in_all += (flops := sum(costs[trunk.trunk_id].training_flops * trunk.num_images for trunk in trunks))
         if place < _MOST_MODELS:
             name, runs = f"{model.family} {model.variant}", sum(len(trunk.configs) for trunk in trunks)
             per_image = cost.flops_per_image / 1e9
@@ -107,25 +124,13 @@ def _models(plan: Plan) -> Iterator[str]:
     yield f"{'in all':<{_NAME_WIDTH + 26}}{len(plan.configs):>7,}{in_all:>14.2e}"
 
 
-def _cost(model: ModelConfig, image_size: int, num_classes: int) -> "ModelCost":
-    from .models.cost import count_cost
+def _cost(trunk: Trunk) -> "RunCost":
+    from .cost import run_cost
 
     try:
-        return count_cost(model, image_size, num_classes)
-    except (RuntimeError, ValueError, TypeError, MemoryError) as error:
-        message = " ".join(str(error).split())
-        raise SpecError(f"model.{model.family}: {model.variant} cannot be built: {message}") from error
-
-
-def _flops_per_image(trunk: Trunk, cost: "ModelCost") -> int:
-    """To train on one image, with what a recipe adds."""
-    from .models.cost import count_cost, training_flops
-
-    recipe = trunk.configs[0].recipe
-    if recipe.teacher is None:
-        return training_flops(cost, recipe, None)[0]
-    teacher = read_config(recipe.teacher)
-    return training_flops(cost, recipe, count_cost(teacher.model, teacher.image_size, teacher.num_classes))[0]
+        return run_cost(trunk.configs[0])
+    except ValueError as error:
+        raise SpecError(str(error)) from error
 
 
 def _tuning(plan: Plan) -> Iterator[str]:
@@ -143,3 +148,15 @@ def _tuning(plan: Plan) -> Iterator[str]:
                 f"warning: upstream.val_fraction holds out {num_val} images of {dataset!r};\n"
                 f"  {_FEW_HELD_OUT} or more are needed to choose the best of a cell by"
             )
+
+
+def _missing(plan: Plan) -> Iterator[str]:
+    """Data that are not there. A run refuses those that it was told to take, and does without a suite's."""
+    from .data.prepare import missing_data
+
+    try:
+        lacking = missing_data(plan.configs)
+    except ValueError as error:
+        lacking = [str(error)]
+    yield from (f"warning: {line}" for line in lacking)
+    yield from (f"left out: {line}" for line in plan.missing)

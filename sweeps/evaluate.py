@@ -38,7 +38,9 @@ class Evaluator:
     def evaluate(self, state: TrainingState) -> None:
         """Append an evaluation of each of the state's models; of a diverged one only that it diverged."""
         found = {"last": self._ask(state.model)} if state.diverged_step is None else {}
-        if found and not math.isfinite(found["last"].get("upstream_loss", 0.0)):
+        train_loss = _train_loss(state)
+        losses = [found["last"].get("upstream_loss"), train_loss] if found else []
+        if not all(math.isfinite(loss) for loss in losses if loss is not None):
             state.diverged_step, found = state.step, {}
         if state.diverged_step is not None:
             self._append(state, "last", {"status": "diverged", "diverged_step": state.diverged_step}, [])
@@ -47,7 +49,7 @@ class Evaluator:
             found["ema"] = self._ask(state.average.module)  # type: ignore[arg-type]
         for weights, columns in found.items():
             model = state.model if weights == "last" else state.average.module  # type: ignore[union-attr]
-            columns |= {"status": "ok", "train_loss": _train_loss(state)}
+            columns |= {"status": "ok", "train_loss": train_loss}
             columns |= {"memorised": self._memorised(state, columns)} if weights == "last" else {}
             self._append(state, weights, columns, self._downstream(model))  # type: ignore[arg-type]
 

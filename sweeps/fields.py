@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Amount", "Count", "Fraction", "Section", "Seed", "no_repeats"]
+__all__ = ["Amount", "Count", "Fraction", "Section", "Whole", "no_repeats"]
 
 _LARGEST = 2**31 - 1  # what every library below takes for a whole number
 
@@ -27,7 +27,7 @@ def no_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 Count = Annotated[int, BeforeValidator(_no_flag), Field(ge=1, le=_LARGEST)]
-Seed = Annotated[int, BeforeValidator(_no_flag), Field(ge=0, le=_LARGEST)]
+Whole = Annotated[int, BeforeValidator(_no_flag), Field(ge=0, le=_LARGEST)]
 Amount = Annotated[float, BeforeValidator(_no_flag)]
 Fraction = Annotated[float, BeforeValidator(_no_flag), Field(ge=0, lt=1)]
 

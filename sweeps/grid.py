@@ -52,6 +52,7 @@ class Plan:
 
     Attributes:
         alone: why runs of several lengths that a trunk could train are trained alone, and how many they are.
+        missing: a sentence for each task of a suite that is not there and is left out.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Plan:
     trunks: tuple[Trunk, ...]
     num_duplicates: int
     alone: tuple[tuple[str, int], ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def configs(self) -> list[RunConfig]:
@@ -90,7 +92,9 @@ def make_plan(spec: SweepSpec) -> Plan:
     alone = _count_alone(unique[run_id] for run_id in reasons)
     counts = Counter(reasons[run_id] for run_id in alone)
     trunks = _trunks(unique.values())
-    return Plan(spec.name, spec.order, trunks, len(configs) - len(unique), tuple(counts.items()))
+    left_out = [expand_tasks(tasks).missing for tasks in dict.fromkeys(cell.downstream.tasks for cell in spec.cells)]
+    missing = tuple(dict.fromkeys(line for lines in left_out for line in lines))
+    return Plan(spec.name, spec.order, trunks, len(configs) - len(unique), tuple(counts.items()), missing)
 
 
 def _trunks(configs: Iterable[RunConfig]) -> tuple[Trunk, ...]:
@@ -128,6 +132,8 @@ def resolve(cell: CellSpec) -> RunConfig:
     Raises:
         ValueError: the field and the fact.
     """
+    if not cell.model.trainable:
+        cell = _only_evaluated(cell)
     downstream = _downstream(cell.downstream)
     upstream = _upstream(cell.upstream, downstream.tasks)
     train_examples = _train_examples(cell.train_examples, upstream)
@@ -158,6 +164,14 @@ def resolve(cell: CellSpec) -> RunConfig:
         teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         keep_model=cell.keep_model,
     )
+
+
+def _only_evaluated(cell: CellSpec) -> CellSpec:
+    """Without what only training knows, whose axes would evaluate the same model again and again."""
+    of_training = {"recipe", "schedule", "train_examples", "seed"}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in CellSpec.model_fields.items()}
+    at_its_end = cell.evaluate.model_copy(update={"every": None, "stop_after": None})
+    return cell.model_copy(update={name: defaults[name] for name in of_training} | {"evaluate": at_its_end})
 
 
 def _num_steps(cell: CellSpec, sizes: dict[str, int]) -> int:

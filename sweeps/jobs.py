@@ -18,13 +18,13 @@ from scaling.records import write_records
 
 from .augment import describe_augment
 from .config import RunConfig
+from .cost import RunCost, run_cost
 from .data.datasets import task_name
 from .data.duplicates import duplicate_rows, upstream_duplicates
 from .data.training import load_training_data
 from .grid import Trunk
-from .models.cost import ModelCost, count_cost, training_flops
 from .paths import RunPaths, SweepPaths, write_json, write_text
-from .saved_model import read_config, save_model
+from .saved_model import save_model
 from .train import FinishedRun, train_trunk
 
 __all__ = ["run_trunk", "write_failure"]
@@ -65,11 +65,12 @@ def run_trunk(
         target = torch.device(device)
         if target.type == "cuda":
             torch.cuda.reset_peak_memory_stats(target)
-        cost = count_cost(config.model, config.image_size, config.num_classes)
+        cost = run_cost(config)  # before training: a teacher that goes meanwhile costs nothing
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
         for finished in train_trunk(trunk.configs, data, paths, target, _throttled(report)):
-            status = _write_finished(finished, trunk, sweep.run(finished.config.run_id), name, device, cost)
+            run_paths = sweep.run(finished.config.run_id)
+            status = _write_finished(finished, trunk, run_paths, name, device, cost)
             statuses[status] = statuses.get(status, 0) + 1
             del pending[finished.config.run_id]
             report(0, 1)
@@ -104,19 +105,16 @@ def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, fa
     write_records(pd.DataFrame([row | {"upstream_error": None}]), paths.records)
 
 
-def _write_finished(
-    finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: ModelCost
-) -> str:
+def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: str, device: str, cost: RunCost) -> str:
     config = finished.config
     # By its schedule, not by which of its runs are left to train: a record does not depend on that.
     shared = trunk.may_branch
-    flops, rule = training_flops(cost, config.recipe, _teacher_cost(config))
     common = {
         **_config_columns(config, name),
         **config.model.shape_columns(config.image_size),
-        **vars(cost),
+        **vars(cost.model),
+        "flops_rule": cost.rule,
         **_provenance(device),
-        "flops_rule": rule,
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
         "upstream_error": None,
@@ -126,7 +124,7 @@ def _write_finished(
         images_seen = evaluation["step"] * config.recipe.batch_size
         compute = {
             "images_seen": images_seen,
-            "compute_flops": float(flops) * images_seen,
+            "compute_flops": float(cost.training_flops) * images_seen,
         }
         model = {name: evaluation[name] for name in ("step", "weights")}
         rows.append(common | model | compute | evaluation["columns"])
@@ -138,7 +136,7 @@ def _write_finished(
         write_records(pd.DataFrame(evals), paths.evals, "evals")
     if config.upstream.remove_duplicates:
         _write_duplicates(config, paths, {name: rows[-1][name] for name in ("run_id", "step", "weights")})
-    if config.keep_model:
+    if config.keep_model and rows[-1]["status"] == "ok":
         save_model(paths.model, finished.model, config)
     write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
     return rows[-1]["status"]
@@ -151,15 +149,7 @@ def _write_duplicates(config: RunConfig, paths: RunPaths, key: dict[str, Any]) -
     write_records(pd.DataFrame([key | row for row in duplicate_rows(found)]), paths.measurements, "measurements")
 
 
-def _teacher_cost(config: RunConfig) -> ModelCost | None:
-    if config.recipe.teacher is None:
-        return None
-    teacher = read_config(config.recipe.teacher)
-    return count_cost(teacher.model, teacher.image_size, teacher.num_classes)
-
-
 def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
-    recipe, schedule = config.recipe, config.schedule
     return {
         "run_id": config.run_id,
         "source": f"sweep:{name}",
@@ -170,8 +160,18 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "train_examples": config.train_examples if config.steps else None,
         "model_family": config.model.family,
         "model_variant": config.model.variant,
-        "batch_size": recipe.batch_size,
         "planned_steps": config.steps,
+        **(_recipe_columns(config) if config.steps else {}),
+        "num_threads": config.threads,
+        "numerics_version": config.numerics_version,
+    }
+
+
+def _recipe_columns(config: RunConfig) -> dict[str, Any]:
+    """How a model is trained; of one that is only evaluated nobody knows."""
+    recipe, schedule = config.recipe, config.schedule
+    return {
+        "batch_size": recipe.batch_size,
         "recipe": recipe.name,
         "optimizer": recipe.optimizer,
         "lr": recipe.lr,
@@ -189,8 +189,6 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "sam_rho": recipe.sam_rho,
         **{name: getattr(recipe, name) for name in _RECIPE_COLUMNS},
         "seed": config.seed,
-        "num_threads": config.threads,
-        "numerics_version": config.numerics_version,
     }
 
 

@@ -84,6 +84,11 @@ class SweepPaths:
         return self.folder / "spec.yaml"
 
     @property
+    def plan(self) -> Path:
+        """Ids of the runs that the spec asked for when it was last run."""
+        return self.folder / "plan.json"
+
+    @property
     def lock(self) -> Path:
         return self.folder / ".lock"
 

@@ -1,8 +1,9 @@
 """Run a sweep: what is not finished in its folder is trained, the same command resumes it."""
 
 import fcntl
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,10 @@ import pyarrow.parquet as pq
 
 from .config import RunConfig
 from .grid import Plan, Trunk
-from .paths import SweepPaths, write_text
+from .paths import RunPaths, SweepPaths, write_json, write_text
 from .spec import SpecError
 
-__all__ = ["SweepBusyError", "SweepStatus", "pending_trunks", "run_sweep", "sweep_status"]
+__all__ = ["SweepBusyError", "SweepStatus", "pending_trunks", "planned_runs", "run_sweep", "sweep_status"]
 
 _FINISHED = ("ok", "diverged")  # a diverged run is a result; a failed one is tried again
 
@@ -52,10 +53,11 @@ def run_sweep(plan: Plan, spec_text: str, folder: Path, devices: list[str] | Non
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(paths):
         write_text(paths.spec, spec_text)
+        write_json(paths.plan, [config.run_id for config in plan.configs])
         if trunks := pending_trunks(plan, paths):
             _prepare([config for trunk in trunks for config in trunk.configs])
             _train(plan, trunks, paths, devices)
-    return sweep_status(plan, paths)
+    return sweep_status(planned_runs(paths), paths)
 
 
 def _prepare(configs: list[RunConfig]) -> None:
@@ -76,11 +78,23 @@ def pending_trunks(plan: Plan, paths: SweepPaths) -> list[Trunk]:
     return [trunk for trunk in left if trunk.configs]
 
 
-def sweep_status(plan: Plan, paths: SweepPaths) -> SweepStatus:
+def planned_runs(paths: SweepPaths) -> list[str]:
+    """Ids of the runs asked for when the folder was last run; its spec's data and teachers may be gone since.
+
+    Raises:
+        FileNotFoundError: not a sweep's folder.
+    """
+    try:
+        return json.loads(paths.plan.read_text())
+    except OSError:
+        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: it has no {paths.plan.name}") from None
+
+
+def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
     status = SweepStatus()
-    for config in plan.configs:
-        row = _last_row(config, paths)
+    for run_id in run_ids:
+        row = _last_row(paths.run(run_id))
         found = row["status"] if row else "waiting"
         status.statuses[found] = status.statuses.get(found, 0) + 1
         if row and row["status"] not in _FINISHED:
@@ -90,11 +104,15 @@ def sweep_status(plan: Plan, paths: SweepPaths) -> SweepStatus:
 
 def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str] | None) -> None:
     # Imported here: torch takes seconds, and a sweep that is finished needs none of it.
+    from .cost import run_cost
     from .engines.local import LocalEngine
     from .jobs import run_trunk, write_failure
     from .progress import SweepProgress
 
-    flops = {trunk.configs[0].model: _flops(trunk.configs[0]) for trunk in trunks}
+    try:
+        flops = {trunk.configs[0].model: run_cost(trunk.configs[0]).model.flops_per_image for trunk in trunks}
+    except ValueError as error:
+        raise SpecError(str(error)) from error
     trunks = sorted(
         trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
     )
@@ -116,16 +134,6 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
                             )
 
 
-def _flops(config: RunConfig) -> int:
-    """Forward FLOPs of one image; 1 for a shape that cannot be built, which its own run will tell."""
-    from .models.cost import count_cost
-
-    try:
-        return count_cost(config.model, config.image_size, config.num_classes).flops_per_image
-    except (RuntimeError, ValueError, MemoryError):
-        return 1
-
-
 def _default_devices(plan: Plan) -> list[str]:
     import torch
 
@@ -139,16 +147,17 @@ def _default_devices(plan: Plan) -> list[str]:
 
 def _status(config: RunConfig, paths: SweepPaths) -> str | None:
     """None too where the run was to keep its model and did not: it is trained again."""
-    row = _last_row(config, paths)
-    if row and row["status"] == "ok" and config.keep_model and not paths.run(config.run_id).model.exists():
+    run = paths.run(config.run_id)
+    row = _last_row(run)
+    if row and row["status"] == "ok" and config.keep_model and not run.model.exists():
         return None
     return row["status"] if row else None
 
 
-def _last_row(config: RunConfig, paths: SweepPaths) -> dict[str, str] | None:
+def _last_row(run: RunPaths) -> dict[str, str] | None:
     """Status and failure of a run's last record; None where it has no readable record."""
     try:
-        table = pq.ParquetFile(paths.run(config.run_id).records).read(columns=["status", "failure"])
+        table = pq.ParquetFile(run.records).read(columns=["status", "failure"])
     except (OSError, ValueError):
         return None
     return table.to_pylist()[-1] if table.num_rows else None

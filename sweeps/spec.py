@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, fi
 from .config import DatasetName, DownstreamConfig, RecipeConfig, ScheduleKind
 from .durations import Duration, parse_duration
 from .fields import Amount as Number
-from .fields import Count, Section, Seed
+from .fields import Count, Section, Whole
 from .models import FAMILIES, ModelConfig
 from .rates import RATE_FIELDS, RateRule, with_rates
 
@@ -148,7 +148,7 @@ class UpstreamSpec(Section):
 
     dataset: DatasetName
     num_images: Count | None = None
-    val_fraction: float = Field(default=0.02, ge=0, le=0.5)
+    val_fraction: Number = Field(default=0.02, ge=0, le=0.5)
     image_size: Count | None = None
     folder: str | None = None
     stream: bool = False
@@ -166,7 +166,7 @@ class ScheduleSpec(Section):
 class EvaluateSpec(Section):
     every: Length | None = None
     max_upstream: Count | None = None
-    max_train: int = Field(default=1000, ge=0)
+    max_train: Whole = 1000
     stop_after: Count | None = None
 
 
@@ -181,7 +181,7 @@ class CellSpec(Section):
     examples: Number | None = Field(default=None, gt=0, le=1e15)
     recipe: RecipeConfig = Field(default_factory=lambda: RecipeConfig.model_validate({}))
     schedule: ScheduleSpec | None = None
-    seed: Seed = 0
+    seed: Whole = 0
     evaluate: EvaluateSpec = EvaluateSpec()
     downstream: DownstreamConfig = DownstreamConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

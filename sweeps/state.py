@@ -40,11 +40,20 @@ class TrainingState:
         return [error for error in found if error is not None]
 
     def snapshot(self) -> dict[str, Any]:
+        """Plain values and tensors, which later steps leave alone."""
         plain = {name: value for name, value in vars(self).items() if name not in _STATEFUL}
         parts = {name: getattr(self, name).state_dict() for name in _STATEFUL if getattr(self, name) is not None}
         return copy.deepcopy(plain | parts)
 
     def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over a snapshot of a state with the same parts.
+
+        Raises:
+            ValueError, RuntimeError, KeyError: another model or optimizer, or other parts; the state is then half done.
+        """
+        held = {name for name, value in vars(self).items() if name not in _STATEFUL or value is not None}
+        if snapshot.keys() != held:
+            raise ValueError(f"a snapshot of this state holds {sorted(held)}, got {sorted(snapshot)}")
         for name, value in copy.deepcopy(snapshot).items():
             if name in _STATEFUL:
                 getattr(self, name).load_state_dict(value)

@@ -23,7 +23,7 @@ from .evaluate import Evaluator, mark_finished
 from .losses import init_head_bias
 from .optimizers import build_optimizer
 from .paths import TrunkPaths, write_text
-from .saved_model import load_model
+from .saved_model import check_teacher, load_model
 from .schedules import learning_rate_factor
 from .state import TrainingState, load_checkpoint, save_checkpoint
 from .step import TrainingStep
@@ -69,11 +69,8 @@ def train_trunk(
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     longest = configs[-1]
-    state = new_state(longest, device)
-    snapshot = load_checkpoint(paths, device)
     # A checkpoint past the first branch is of no use to it: it is what an earlier, longer plan left.
-    if snapshot and snapshot["step"] <= configs[0].branch_step:
-        state.restore(snapshot)
+    state = _resumed(longest, paths, device, configs[0].branch_step) or new_state(longest, device)
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
     with closing(training_source(longest, data, device)) as source:
         trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device))
@@ -155,6 +152,19 @@ def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     return TrainingState(model, build_optimizer(model, recipe), _average(model, recipe.ema_decay))
 
 
+def _resumed(config: RunConfig, paths: TrunkPaths, device: torch.device, last_step: int) -> TrainingState | None:
+    """The state that the checkpoint holds, up to `last_step`; None where it holds none, which costs only time."""
+    snapshot = load_checkpoint(paths, device)
+    if snapshot is None:
+        return None
+    state = new_state(config, device)
+    try:
+        state.restore(snapshot)
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):  # an older version of the code wrote it
+        return None
+    return state if state.step <= last_step else None
+
+
 def _average(model: nn.Module, decay: float | None) -> nn.Module | None:
     from timm.utils.model_ema import ModelEmaV3
 
@@ -162,4 +172,13 @@ def _average(model: nn.Module, decay: float | None) -> nn.Module | None:
 
 
 def _teacher(config: RunConfig, device: torch.device) -> nn.Module | None:
-    return None if config.recipe.teacher is None else load_model(config.recipe.teacher, device)
+    """Checked here once more: hours may lie between the plan and this run.
+
+    Raises:
+        ValueError: its file is gone, or another than the run was planned with.
+    """
+    if config.recipe.teacher is None:
+        return None
+    if check_teacher(config.recipe.teacher, config.upstream) != config.teacher_sha256:
+        raise ValueError(f"recipe.teacher: {config.recipe.teacher} has changed since the run was planned")
+    return load_model(config.recipe.teacher, device)

@@ -97,7 +97,7 @@ def _give(slot: _Slot, job: int | None, jobs: Sequence[tuple[Any, ...]]) -> None
     slot.job = job
     if job is not None:
         # A worker that died while it waited is noticed when its answer is.
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError, ConnectionResetError):
             slot.connection.send(jobs[job])
 
 

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pandas as pd
 from scaling import FitWarning, fit_frontier, fit_transfer, read_evals, read_records
 from scaling.frontier import FrontierFit
 from scaling.transfer import TransferFit
+from scaling.tuning import best_tuned
 
 from ..data.datasets import DATASETS
 
@@ -80,11 +81,24 @@ class Task:
 
 @dataclass(frozen=True)
 class Summary:
-    """Both laws of a sweep: frontiers of all runs and of each family, and downstream tasks."""
+    """Both laws of a sweep: frontiers of all runs and of each family, and downstream tasks.
+
+    Attributes:
+        runs: records of the last weights.
+        num_other: records in the folder that are of another spec.
+        num_only_evaluated: models without training, which have no compute and maybe no upstream error.
+        num_stopped: runs that ended before their learning rate did.
+        tuning: what was chosen on held-out images, or why nothing was.
+        finished: what the laws are fitted to: the end of each run, of those that were tuned of the best of each cell.
+        num_near_chance: of the finished, left out of the frontiers.
+    """
 
     name: str
     runs: pd.DataFrame
-    num_other: int  # runs in the folder that are of another spec
+    num_other: int
+    num_only_evaluated: int
+    num_stopped: int
+    tuning: list[str]
     finished: pd.DataFrame
     num_near_chance: int
     frontiers: list[Frontier]
@@ -96,12 +110,21 @@ class Summary:
         return str(self.finished["model_family"].iloc[int(self.finished["upstream_error"].argmin())])
 
 
-def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -> Summary:
-    """Fit both laws to the runs of a folder whose learning rate came to its end."""
+def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None, tuned: Sequence[str] = ()) -> Summary:
+    """Fit both laws to the runs of a folder whose learning rate came to its end.
+
+    Args:
+        folder, name: of the sweep.
+        run_ids: the runs to summarise; None takes all that the folder holds.
+        tuned: columns of the recipe that take several values in runs alike in all else: the best of each such cell is
+            fitted, chosen on held-out training images.
+    """
     everything = read_records(folder)
     runs = everything if run_ids is None else everything[everything["run_id"].isin(run_ids)]
-    is_finished = runs["status"].eq("ok") & runs["cooled_down"].eq(True)
-    finished = runs[is_finished].reset_index(drop=True)
+    is_ok, is_trained = runs["status"].eq("ok"), runs["step"] > 0
+    finished = runs[is_ok & is_trained & runs["cooled_down"].eq(True)].reset_index(drop=True)
+    is_cut = is_trained & ~runs["run_id"].isin([*finished["run_id"], *runs.loc[~is_ok, "run_id"]])
+    finished, tuning = _best_of_cells(runs[is_trained], finished, tuned)
     chance = 1 - 1 / finished["num_classes"]
     learned = finished[finished["upstream_error"].between(0, NEAR_CHANCE * chance, inclusive="right")]
     learned = learned.reset_index(drop=True)  # an error of 0 has no logarithm
@@ -112,11 +135,33 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are in each fit's `warnings`, and so in the text
         frontiers = [_fit_frontier(group, members) for group, members in groups.items()]
-        shots_by_task = _tasks(everything)
+        shots_by_task = _tasks(finished.dropna(axis="columns", how="all"))
         num_classes = _num_classes([task for task, _ in shots_by_task], folder)
         tasks = [_fit_task(finished, task, shots, num_classes[task]) for task, shots in shots_by_task]
-    num_other = len(everything) - len(runs)
-    return Summary(name, runs, num_other, finished, len(finished) - len(learned), frontiers, tasks)
+    num_other, num_only_evaluated = len(everything) - len(runs), int((is_ok & ~is_trained).sum())
+    num_stopped, num_near_chance = runs.loc[is_cut, "run_id"].nunique(), len(finished) - len(learned)
+    return Summary(
+        name, runs, num_other, num_only_evaluated, num_stopped, tuning, finished, num_near_chance, frontiers, tasks
+    )
+
+
+def _best_of_cells(
+    trained: pd.DataFrame, finished: pd.DataFrame, tuned: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The finished runs that are the best of their cell, and what must be said of the choice."""
+    if not tuned:
+        return finished, []
+    names = ", ".join(tuned)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", FitWarning)
+            best = best_tuned(trained, tuned)
+    except ValueError as error:
+        return finished, [f"warning: every {names} is fitted, not the best of each cell: {error}"]
+    said = f"tuned: {names}; of each of {best['cell'].nunique()} cells the best on held-out images is fitted"
+    bias = f", whose error is {best['choice_bias'].mean():.3f} above the least of the cell on the test images"
+    kept = finished[finished["run_id"].isin(best["run_id"])].reset_index(drop=True)
+    return kept, [said + bias, *(f"warning: {warning.message}" for warning in caught)]
 
 
 def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:

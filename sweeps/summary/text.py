@@ -1,6 +1,7 @@
 """What a sweep says, as a text for a terminal."""
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -14,7 +15,8 @@ _EXTRAPOLATED_COMPUTE = 10.0  # the better upstream model: that of ten times the
 
 
 def summary_text(summary: Summary) -> str:
-    lines = [*_runs_lines(summary), "", *_frontier_lines(summary), "", *_transfer_lines(summary)]
+    laws = ["", *_frontier_lines(summary), "", *_transfer_lines(summary)] if len(summary.finished) else []
+    lines = [*_runs_lines(summary), *laws]
     return "\n".join(lines) + "\n"
 
 
@@ -23,16 +25,26 @@ def _runs_lines(summary: Summary) -> list[str]:
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())
     families = ", ".join(f"{count} {family}" for family, count in finished["model_family"].value_counts().items())
     num_trainings = trainings(runs).nunique()
-    lines = [
-        f"Sweep {summary.name}: {len(runs)} evaluated models ({counts}) from {num_trainings} trainings",
-        f"  finished: {families}; {_range(finished['num_params'], ',.0f')} parameters;"
-        f" {_range(finished['compute_flops'], '.2g')} training FLOPs",
-    ]
-    if summary.num_other:
-        lines.append(f"  {summary.num_other} more in this folder are of another spec and left out.")
+    lines = [f"Sweep {summary.name}: {len(runs)} evaluated models ({counts}) from {num_trainings} trainings"]
+    lines += [f"  {line}" for line in (*_left_out(summary), *summary.tuning)]
+    if finished.empty:
+        return [*lines, "  No run has come to its end: there is nothing to fit."]
+    lines.append(
+        f"  fitted: {families}; {_range(finished['num_params'], ',.0f')} parameters;"
+        f" {_range(finished['compute_flops'], '.2g')} training FLOPs"
+    )
     if any(DATASETS[name].generated for name in finished["upstream_dataset"].unique() if name in DATASETS):
         lines.append("  The upstream images are synthetic: these figures say how the tools work, not how vision does.")
     return lines
+
+
+def _left_out(summary: Summary) -> Iterator[str]:
+    if summary.num_other:
+        yield f"{summary.num_other} more in this folder are of another spec and left out."
+    if summary.num_only_evaluated:
+        yield f"{summary.num_only_evaluated} were only evaluated, not trained here, and are left out of both laws."
+    if summary.num_stopped:
+        yield f"{summary.num_stopped} runs ended before their learning rate did (evaluate.stop_after) and are left out."
 
 
 def _range(values: pd.Series, form: str) -> str:

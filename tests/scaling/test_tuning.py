@@ -215,11 +215,11 @@ def test_tuned_must_be_columns_and_no_seed():
 
 
 def test_columns_that_records_lack_may_tell_cells_apart():
-    runs = pd.concat([runs_of(SMALL).assign(mixup=alpha) for alpha in (0.0, 0.2)])
+    runs = pd.concat([runs_of(SMALL).assign(stem_kernel=alpha) for alpha in (0.0, 0.2)])
     runs["run_id"] = list("abcdef")
     with pytest.raises(ValueError, match="name what tells them apart in `by` or `tuned`"):
         best_tuned(runs)
-    assert best_tuned(runs, by=["mixup"])["mixup"].tolist() == [0.0, 0.2]
+    assert best_tuned(runs, by=["stem_kernel"])["stem_kernel"].tolist() == [0.0, 0.2]
 
 
 # Properties ---------------------------------------------------------------------------------------------------

@@ -56,12 +56,19 @@ def test_status_and_collect(sweep):
     assert "8 records in" in collected.output
 
 
-def test_status_of_a_sweep_that_is_not_finished(write_spec, tmp_path):
-    out = SweepPaths(tmp_path / "out")
-    out.folder.mkdir()
-    out.spec.write_text(write_spec().read_text())
-    result = call("status", out.folder)
+def test_status_of_a_sweep_that_is_not_finished_needs_neither_spec_nor_data(write_spec, tmp_path, monkeypatch):
+    """A teacher, a data folder or the spec may be gone: what the folder holds is told."""
+    monkeypatch.setattr("sweeps.run._train", lambda *_: None)
+    call("run", write_spec(), "--out", tmp_path / "out")
+    SweepPaths(tmp_path / "out").spec.unlink()
+    result = call("status", tmp_path / "out")
     assert (result.exit_code, "8 waiting" in result.output) == (1, True)
+
+
+def test_a_run_that_could_write_nothing_is_one_line_and_exit_2(write_spec, tmp_path, monkeypatch):
+    monkeypatch.setattr("sweeps.run._train", lambda *_: None)
+    result = call("run", write_spec(), "--out", tmp_path / "out")
+    assert (result.exit_code, "no records in" in result.output) == (2, True)
 
 
 def plan_text(write_spec, **changes):
@@ -164,3 +171,12 @@ def test_without_the_training_extra_the_command_says_what_to_install():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.strip() == "error: pydantic is not installed: pip install 'vision-scaling-laws[sweeps]'"
+
+
+def test_plan_says_what_data_lack_and_plans_all_the_same(write_spec, tmp_path):
+    model = {"vit": [{"width": 16, "depth": 1, "patch": 7}]}
+    upstream = {"dataset": "fashion-mnist", "folder": str(tmp_path)}
+    result = call("plan", write_spec(upstream=upstream, model=model, downstream__tasks=["vtab-like"]))
+    assert result.exit_code == 0
+    assert "warning: upstream.folder: no train-images" in result.output
+    assert "left out: vtab-like: no dmlab (structured) in" in result.output

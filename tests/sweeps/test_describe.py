@@ -1,6 +1,6 @@
 import pytest
 
-from sweeps.describe import describe_plan, tuned_fields
+from sweeps.describe import describe_plan, tuned_columns, tuned_fields
 from sweeps.saved_model import save_model
 from sweeps.spec import SpecError
 
@@ -56,5 +56,14 @@ def test_a_model_that_cannot_be_built_is_told(monkeypatch):
         raise RuntimeError("no such\nshape")
 
     monkeypatch.setattr("sweeps.models.VitConfig.build", fails)
-    with pytest.raises(SpecError, match=r"model.vit: w16d1/4 cannot be built: no such shape"):
-        describe_plan(plan_of(model=ONE))
+    with pytest.raises(SpecError, match=r"model.vit: w24d1/4 cannot be built: no such shape"):
+        describe_plan(plan_of(model={"vit": [{"width": 24, "depth": 1, "patch": 4}]}))
+
+
+def test_columns_that_follow_what_is_tuned_are_tuned_too():
+    def columns(**changes):
+        return tuned_columns(plan_of(model=ONE, **changes).configs)
+
+    assert columns(recipe__weight_decay=[0, 0.1]) == ["weight_decay", "head_weight_decay"]
+    assert columns(recipe__mixup=[0, 0.2], recipe__repeats=[1, 2]) == ["mixup", "augment", "repeats"]
+    assert columns(recipe__optimizer=["adamw", "sgd"]) == ["optimizer"]

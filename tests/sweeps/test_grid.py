@@ -110,3 +110,18 @@ def test_a_subset_as_large_as_the_set_leaves_the_held_out_part_out():
     plan = plan_of(train_examples=[1000])
     assert plan.configs[0].train_examples == 900
     assert plan.configs[0].upstream.num_val == 100
+
+
+def test_axes_of_the_training_make_no_second_evaluation_of_a_model_that_is_only_evaluated(monkeypatch):
+    monkeypatch.setattr("sweeps.models.VitConfig.trainable", False)
+    axes = {"recipe__lr": [1e-3, 1e-2], "seeds": [0, 1], "train_examples": [100, 200], "recipe__batch_size": [8, 16]}
+    axes |= {"evaluate__every": "10 steps", "evaluate__stop_after": 2}
+    plan = plan_of(model={"vit": [{"width": 16, "depth": 1, "patch": 4}]}, steps=0, **axes)
+    assert (len(plan.configs), plan.num_duplicates) == (1, 15)
+
+
+def test_a_plan_says_what_a_suite_lacks_once():
+    plan = plan_of(downstream__tasks=["vtab-like"])
+    assert any("no dmlab" in line for line in plan.missing)
+    assert len(set(plan.missing)) == len(plan.missing)
+    assert plan_of().missing == ()

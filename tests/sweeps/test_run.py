@@ -18,7 +18,7 @@ from sweeps import jobs
 from sweeps.grid import make_plan
 from sweeps.paths import SweepPaths
 from sweeps.run import SweepBusyError, pending_trunks, run_sweep, sweep_status
-from sweeps.spec import parse_spec
+from sweeps.spec import SpecError, parse_spec
 
 from .conftest import changed, plan_of
 
@@ -160,7 +160,7 @@ def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeyp
     assert run_one(plan, tmp_path) == {"failed": 2}
     monkeypatch.undo()
     assert run_one(plan, tmp_path, 1) == {"ok": 2}
-    status = sweep_status(plan, SweepPaths(tmp_path))
+    status = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path))
     assert status.statuses == {"failed": 2, "ok": 2}
     assert status.failures == {"ZeroDivisionError: division by zero": 2}
     trace = SweepPaths(tmp_path).run(plan.configs[0].run_id).traceback.read_text()
@@ -190,9 +190,17 @@ def test_a_diverged_run_keeps_its_row_and_is_not_tried_again(tmp_path):
     assert pending_trunks(plan, SweepPaths(tmp_path))[0].configs[0].model.family == "resnet"
 
 
+def test_a_model_that_cannot_be_built_is_told_before_the_first_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("sweeps.models.VitConfig.build", lambda *_, **__: int("no shape"))
+    plan = plan_of(model={"vit": [{"width": 40, "depth": 1, "patch": 4}], "resnet": [{"width": 4, "depth": [1, 1]}]})
+    with pytest.raises(SpecError, match=r"model\.vit: w40d1/4 cannot be built"):
+        run_sweep(plan, "", tmp_path, devices=["cpu"])
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_missing_data_folder_is_told_in_the_record(tmp_path):
     plan = make_plan(parse_spec(changed(upstream={"dataset": "fashion-mnist", "folder": str(tmp_path / "none")}, model={
         "vit": [{"width": 16, "depth": 1, "patch": 7}]})))  # fmt: skip
     run_one(plan, tmp_path)
-    (failure,) = sweep_status(plan, SweepPaths(tmp_path)).failures
+    (failure,) = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path)).failures
     assert failure.startswith("FileNotFoundError: upstream.folder: no train-images")

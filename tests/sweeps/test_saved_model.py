@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,8 @@ from sweeps.data.training import load_training_data
 from sweeps.evaluate import evaluate_upstream
 from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
-from sweeps.run import pending_trunks
-from sweeps.saved_model import check_teacher, load_model, read_config
+from sweeps.run import pending_trunks, sweep_status
+from sweeps.saved_model import check_teacher, load_model, read_config, save_model
 
 from .conftest import plan_of
 
@@ -66,3 +68,41 @@ def test_a_teacher_that_cannot_teach_is_refused_by_name(kept, tmp_path):
         check_teacher(str(path), upstream.model_copy(update={"num_classes": 7}))
     with pytest.raises(ValueError, match=r"must have the student's image_size 16, got 8"):
         check_teacher(str(path), upstream.model_copy(update={"image_size": 16}))
+
+
+def students_of(path, **changes):
+    return plan_of(recipe__teacher=str(path), steps=[20], train_examples=[200], **changes)
+
+
+@pytest.mark.parametrize("change", ["gone", "truncated", "another"])
+def test_a_teacher_that_changes_after_the_plan_fails_its_students(kept, tmp_path, change):
+    """Another teacher's classes under the first one's hash would be a silent wrong answer."""
+    _, _, path = kept
+    copy = tmp_path / "teacher"
+    shutil.copy(path, copy)
+    plan = students_of(copy)
+    if change == "gone":
+        copy.unlink()
+    elif change == "truncated":
+        copy.write_bytes(copy.read_bytes()[:500])
+    else:
+        save_model(copy, load_model(path, CPU), read_config(path).model_copy(update={"seed": 7}))
+    run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", "cpu", lambda images, runs: None)
+    (failure,) = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path)).failures
+    assert failure.startswith("ValueError: ")
+    assert "teacher" in failure
+
+
+def test_a_teacher_that_goes_while_its_students_train_costs_nothing(kept, tmp_path):
+    _, _, path = kept
+    copy = tmp_path / "teacher"
+    shutil.copy(path, copy)
+    plan = students_of(copy)
+    told = run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", "cpu", lambda *_: copy.unlink(missing_ok=True))
+    assert told == {"ok": 1}
+
+
+def test_a_diverged_model_is_not_kept(tmp_path):
+    plan = plan_of(keep_model=True, recipe__lr=1e18, steps=[20], train_examples=[200])
+    assert run_trunk(plan.trunks[0], SweepPaths(tmp_path), "nan", "cpu", lambda *_: None) == {"diverged": 1}
+    assert not SweepPaths(tmp_path).run(plan.configs[0].run_id).model.exists()

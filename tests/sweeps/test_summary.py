@@ -111,6 +111,77 @@ def test_runs_of_another_spec_are_left_out_and_counted(tmp_path):
     assert "10 more in this folder are of another spec" in text
 
 
+def with_rows(folder, **changes):
+    """Further records that repeat the first ones with changes."""
+    records = pd.read_parquet(folder / "records.parquet")
+    n = len(next(iter(changes.values())))
+    write_records(pd.concat([records, records.iloc[:n].assign(**changes)]), folder / "records.parquet")
+    return len(records)
+
+
+def test_checkpoints_that_are_only_evaluated_are_in_no_fit_and_counted(tmp_path):
+    write_sweep(tmp_path)
+    evals = pd.read_parquet(tmp_path / "evals.parquet")
+    theirs = [evals[evals["run_id"] == "r000"].assign(run_id=run_id, step=0, error=0.01) for run_id in "xy"]
+    write_records(pd.concat([evals, *theirs]), tmp_path / "evals.parquet", "evals")
+    n = with_rows(tmp_path, run_id=["x", "y"], step=[0, 0], compute_flops=[0.0, 0.0], upstream_error=[None, 0.3])
+    summary = summarise(tmp_path, "with checkpoints")
+    assert len(summary.finished) == n
+    assert summary.num_near_chance == 0
+    assert {len(task.runs) for task in summary.tasks} == {n}
+    assert "2 were only evaluated, not trained here, and are left out of both laws." in write_summary(tmp_path, "c")
+
+
+def test_runs_that_stopped_early_are_counted_once_each(tmp_path):
+    write_sweep(tmp_path)
+    n = with_rows(tmp_path, run_id=["x", "x", "y"], step=[50, 80, 20], cooled_down=[False] * 3)
+    with_rows(tmp_path, run_id=["r000"], step=[50], cooled_down=[False])  # evaluated on the way to its end
+    summary = summarise(tmp_path, "stopped")
+    assert (summary.num_stopped, len(summary.finished)) == (2, n)
+
+
+@pytest.fixture
+def tuned_sweep(tmp_path):
+    """30 cells of two rates; the one with the lower held-out error has the higher test error in a third of them."""
+    write_sweep(tmp_path)
+    records = pd.read_parquet(tmp_path / "records.parquet")
+    cell, second = np.arange(60) // 2, np.arange(60) % 2 == 1
+    records["model_family"], records["width"], records["lr"] = "vit", cell, np.where(second, 1e-2, 1e-3)
+    records["upstream_error"] = records["upstream_error"].to_numpy()[2 * cell]
+    records.loc[second & (cell % 3 == 0), "upstream_error"] *= 1.1
+    records["upstream_val_error"] = np.where(second, 0.2, 0.3)
+    write_records(records, tmp_path / "records.parquet")
+    return tmp_path
+
+
+def test_of_what_was_tuned_the_best_on_held_out_images_is_fitted(tuned_sweep):
+    summary = summarise(tuned_sweep, "tuned", tuned=["lr"])
+    assert len(summary.finished) == 30
+    assert summary.finished["lr"].eq(1e-2).all()  # chosen where it is worse on the test images too
+    assert summary.tasks[0].runs["lr"].eq(1e-2).all()
+    text = write_summary(tuned_sweep, "tuned", tuned=["lr"])
+    assert "tuned: lr; of each of 30 cells the best on held-out images is fitted" in text
+    assert "warning: in 30 of 30 cells the best value is at the end of those tried" in text
+
+
+def test_without_held_out_errors_nothing_is_chosen_and_the_text_says_so(tuned_sweep):
+    records = pd.read_parquet(tuned_sweep / "records.parquet").drop(columns="upstream_val_error")
+    write_records(records, tuned_sweep / "records.parquet")
+    text = write_summary(tuned_sweep, "tuned", tuned=["lr"])
+    assert "warning: every lr is fitted, not the best of each cell: column 'upstream_val_error'" in text
+
+
+def test_a_sweep_in_which_nothing_came_to_its_end_says_so(tmp_path):
+    write_sweep(tmp_path, n=2)
+    records = pd.read_parquet(tmp_path / "records.parquet").assign(
+        status="diverged", cooled_down=False, upstream_error=None
+    )
+    write_records(records, tmp_path / "records.parquet")
+    text = write_summary(tmp_path, "nothing")
+    assert "No run has come to its end: there is nothing to fit." in text
+    assert "nan" not in text
+
+
 def test_a_straight_hull_shows_no_saturation(tmp_path):
     write_sweep(tmp_path, tasks={"shapes": lambda error: 0.2 + 0.6 * error})
     assert "not seen" in write_summary(tmp_path, "straight")

@@ -117,6 +117,16 @@ def test_a_diverged_run_has_one_row_that_says_so_and_no_errors_of_nan_models(tmp
         assert finished.evaluations[-1]["columns"]["status"] == "diverged"
 
 
+def test_a_loss_that_is_no_number_is_divergence_even_where_the_model_still_answers(tmp_path):
+    """Between two lines of the log: a record with such a loss could not be written, and the run would be lost."""
+    config = trunks()[0].configs[0]
+    data = load_training_data(config, CPU)
+    state = train.new_state(config, CPU)
+    state.losses = [torch.tensor(1.0), torch.tensor(math.inf)]
+    train.Evaluator(config, data.seen, data.val, data.test, CPU).evaluate(state)
+    assert [e["columns"]["status"] for e in state.evaluations] == ["diverged"]
+
+
 def test_a_checkpoint_of_a_longer_plan_is_not_used_for_a_shorter_run(tmp_path):
     short, _, long = trunks(steps=[20, 40, 60])[0].configs
     run([long], tmp_path / "used")  # leaves a checkpoint past the branch of the short run
@@ -268,3 +278,27 @@ def test_a_few_images_trained_on_for_long_are_memorised_and_many_for_short_are_n
     assert end["upstream_val_error"] > 0.1
     assert end["memorised"] is True
     assert of(many, "last")[-1]["columns"]["memorised"] is False
+
+
+# Checkpoints of other versions --------------------------------------------------------------------------------
+
+
+def spoil(snapshot, how):
+    if how == "optimizer of other groups":
+        snapshot["optimizer"]["param_groups"].append(snapshot["optimizer"]["param_groups"][0])
+    elif how == "other model":
+        snapshot["model"].popitem()
+    elif how == "no average":
+        del snapshot["average"]
+    elif how == "a field more":
+        snapshot["of_a_later_version"] = 1
+    return snapshot
+
+
+@pytest.mark.parametrize("how", ["optimizer of other groups", "other model", "no average", "a field more"])
+def test_a_checkpoint_of_another_version_of_the_code_costs_only_time(tmp_path, how):
+    configs = trunks(steps=[40], recipe__ema_decay=0.9)[0].configs
+    whole = run(configs, tmp_path)
+    path = TrunkPaths(tmp_path).checkpoint
+    torch.save(spoil(torch.load(path, weights_only=True), how), path)
+    assert [result(f) for f in run(configs, tmp_path)] == [result(w) for w in whole]
