@@ -97,7 +97,7 @@ def mark_finished(state: TrainingState, config: RunConfig) -> list[dict[str, Any
         {**e, "columns": {**e["columns"], "cooled_down": cooled_down and e["step"] == state.step}}
         for e in state.evaluations
     ]
-    if len(state.val_errors) > 1:
+    if config.evaluate.every_steps and state.val_errors:
         last = [e for e in evaluations if e["weights"] == "last" and e["columns"]["status"] == "ok"]
         chosen = last[best_index(state.val_errors)]
         evaluations.insert(0, {**chosen, "weights": "best"})

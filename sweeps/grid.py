@@ -134,7 +134,7 @@ def resolve(cell: CellSpec) -> RunConfig:
     """
     if not cell.model.trainable:
         cell = _only_evaluated(cell)
-    downstream = _downstream(cell.downstream)
+    downstream = _downstream(cell.downstream)  # pyright: ignore[reportArgumentType] frozen, so it has a hash
     upstream = _upstream(cell.upstream, downstream.tasks)
     train_examples = _train_examples(cell.train_examples, upstream)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
@@ -274,7 +274,10 @@ def _schedule(spec: ScheduleSpec, steps: int, sizes: dict[str, int]) -> Schedule
     warmup = spec.warmup.in_steps(**sizes, total_steps=steps)
     cooldown = spec.cooldown.in_steps(**sizes, total_steps=steps)
     if warmup + cooldown > steps:
-        raise ValueError(f"schedule: warm-up {warmup} and cooldown {cooldown} are longer than the run of {steps} steps")
+        raise ValueError(
+            f"schedule: warmup {_written(spec.warmup)} and cooldown {_written(spec.cooldown)} are {warmup} and"
+            f" {cooldown} steps, longer than the run of {steps} steps"
+        )
     return ScheduleConfig(
         kind=spec.kind, warmup_steps=warmup, cooldown_steps=cooldown,
         timescale_steps=max(1, spec.timescale.in_steps(**sizes, total_steps=steps)),

@@ -286,7 +286,7 @@ def _sentences(error: ValidationError) -> Iterator[str]:
         elif fault["type"] == "model_type":
             yield f"{field}: must be a mapping of {_valid_fields(fault['loc'])}, got {got!r}"
         else:
-            message = fault["msg"].removeprefix("Value error, ")
+            message = fault["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
             shown = "" if isinstance(got, Mapping) or f"got {got!r}" in message else f", got {got!r}"
             yield f"{field}: {message[0].lower() + message[1:]}{shown}"
 

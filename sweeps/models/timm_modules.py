@@ -69,6 +69,9 @@ def check_takes(name: str, image_size: int) -> None:
 
 def _resized(model: nn.Module, image_size: int) -> nn.Module:
     """With the patches' positions, where it has a fixed number of them, interpolated for that size."""
+    patch = getattr(getattr(model, "patch_embed", None), "patch_size", (1,))
+    if any(image_size % side for side in patch):
+        raise ValueError(f"its patches of {patch[0]} px do not divide the image; set upstream.image_size")
     if hasattr(model, "set_input_size"):
         model.set_input_size(img_size=image_size)  # type: ignore[operator]
     return model

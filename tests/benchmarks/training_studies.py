@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from scaling import read_records
+from scaling.plots.style import decimal_ticks
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -95,6 +96,7 @@ def trends_figure(runs: pd.DataFrame):
     left.set(xscale="log", xlabel="training images", ylabel="test error (fraction)")
     most = means["train_examples"].max()
     right.set(xscale="log", xlabel=f"forward MFLOP an image, {most:,} training images")
+    decimal_ticks(right.xaxis)
     for axes in (left, right):
         axes.legend(frameon=False)
         axes.grid(alpha=0.3)

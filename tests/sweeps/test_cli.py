@@ -154,13 +154,13 @@ def test_data_that_are_not_there_are_exit_2_before_any_run(write_spec, tmp_path)
 
 
 def test_failed_runs_are_exit_1(write_spec, tmp_path):
-    """A teacher that is gone when its students start."""
+    """A teacher whose weights changed after its students were planned."""
     teacher = call("run", write_spec(keep_model=True, steps=[20], train_examples=[200]), "--out", tmp_path / "teacher")
     assert teacher.exit_code == 0
     model = next((tmp_path / "teacher").rglob("model.safetensors"))
     path = write_spec(recipe__teacher=str(model), steps=[20], train_examples=[200])
     plan, text = make_plan(read_spec(path)), path.read_text()
-    model.write_bytes(b"no model")
+    model.write_bytes(model.read_bytes()[:-4] + b"1234")
     status = run_sweep(plan, text, tmp_path / "out", devices=["cpu"])
     assert status.statuses == {"failed": 2}
     assert [line.split(":")[0] for line in status.failures] == ["ValueError"]

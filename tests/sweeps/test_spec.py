@@ -52,7 +52,10 @@ def fault(**changes):
         ({"recipe__lr": "fast"}, ["recipe.lr:", "valid number", "got 'fast'"]),
         ({"schedule__kind": "step"}, ["schedule.kind: must be one of", "'constant'", "got 'step'"]),
         ({"schedule__warmup": "10 minutes"}, ["schedule.warmup: must be a number with a unit", "'10 minutes'"]),
-        ({"steps": [4]}, ["schedule: warm-up 5 and cooldown 1 are longer than the run of 4 steps"]),
+        (
+            {"steps": [4]},
+            ["schedule: warmup 5 steps and cooldown 20% are 5 and 1 steps, longer than the run of 4 steps"],
+        ),
         ({"steps": []}, ["steps: an axis needs at least one value"]),
         ({"steps": "20%"}, ["steps: must be a number of steps"]),
         ({"epochs": 2}, ["give one of ('steps', 'epochs', 'examples'), got ['steps', 'epochs']"]),
@@ -114,7 +117,10 @@ def fault(**changes):
         ({"steps": None, "epochs": 0}, ["epochs:", "greater than 0, got 0"]),
         ({"steps": None, "epochs": "10%"}, ["epochs:", "got '10%'"]),
         ({"schedule__warmup": -5}, ["schedule.warmup: must be a number with a unit", "got -5"]),
-        ({"schedule__cooldown": "120%"}, ["schedule: warm-up 5 and cooldown 24 are longer than the run of 20 steps"]),
+        (
+            {"schedule__cooldown": "120%"},
+            ["schedule: warmup 5 steps and cooldown 120% are 5 and 24 steps, longer than the run of 20 steps"],
+        ),
         ({"precision": "float16"}, ["precision:", "'bfloat16'", "got 'float16'"]),
         ({"recipe__erase": 2}, ["recipe.erase:", "less than or equal to 1", "got 2"]),
         ({"recipe__beta1": RULE}, ["recipe.beta1:", "valid number"]),

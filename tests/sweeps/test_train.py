@@ -190,7 +190,7 @@ def test_best_is_the_evaluation_with_the_least_held_out_error(tmp_path):
     assert best["evals"] == least["evals"]
 
 
-def test_one_evaluation_alone_has_no_best(tmp_path):
+def test_a_run_that_is_only_evaluated_at_its_end_has_no_best(tmp_path):
     for finished in run(trunks()[0].configs, tmp_path):
         assert not of(finished, "best")
 
