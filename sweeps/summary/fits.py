@@ -30,6 +30,7 @@ VERDICTS = {
     "c is told from 0": "these runs level off; other models or data may go below",
     "c is NOT told from 0": "there need be no irreducible error; it is less than its interval's end",
     "c is NOT identified": "its interval runs from about 0 to the smallest error seen",
+    "the law CANNOT be checked": "there are as few points as parameters, so that it runs through all of them",
 }
 """Verdicts on a frontier's irreducible error, and what each means."""
 
@@ -58,6 +59,8 @@ class Frontier:
         assert self.fit is not None
         low, high = self.fit.interval("c", LEVEL)
         smallest = float(self.fit.y.min())
+        if not np.isfinite(self.fit.fit.residual_std):
+            return "the law CANNOT be checked"
         if 0 < _MISFIT * self.luck < self.fit.fit.residual_std:
             return "the law does NOT fit"
         if low > _NEAR_ZERO * smallest:

@@ -71,9 +71,14 @@ def _one_frontier(frontier: Frontier) -> list[str]:
     return [
         f"  {frontier.name}: {law}",
         f"      {fit.selected.size} points over {decades:.2f} decades, error {error.max():.3f} to {error.min():.3f}"
-        f"; their spread about the law {fit.fit.residual_std:.1%}, the test images' luck alone {frontier.luck:.1%}",
+        f"; {_spread(fit.fit.residual_std)}the test images' luck alone {frontier.luck:.1%}",
         f"      {frontier.verdict}: {VERDICTS[frontier.verdict]}",
     ]
+
+
+def _spread(residual_std: float) -> str:
+    """Nothing where there are as few points as parameters."""
+    return f"their spread about the law {residual_std:.1%}, " if math.isfinite(residual_std) else ""
 
 
 def _transfer_lines(summary: Summary) -> list[str]:

@@ -8,6 +8,8 @@ import pytest
 
 from scaling import write_records
 from sweeps.summary import summarise, write_summary
+from sweeps.summary.fits import _fit_frontier
+from sweeps.summary.text import _one_frontier
 
 
 def write_sweep(folder, law=lambda c: 0.5 * (c / 1e12) ** -0.3 + 0.05, n=60, num_classes=120, tasks=None, seed=0):
@@ -185,3 +187,12 @@ def test_a_sweep_in_which_nothing_came_to_its_end_says_so(tmp_path):
 def test_a_straight_hull_shows_no_saturation(tmp_path):
     write_sweep(tmp_path, tasks={"shapes": lambda error: 0.2 + 0.6 * error})
     assert "not seen" in write_summary(tmp_path, "straight")
+
+
+def test_a_law_through_as_many_points_as_parameters_is_said_to_be_unchecked():
+    names = list("abc")
+    columns = {"run_id": names, "trunk_id": names, "compute_flops": [1e12, 1e13, 1e14]}
+    columns |= {"upstream_error": [0.5, 0.3, 0.2], "upstream_num_eval": 1000}
+    frontier = _fit_frontier("all runs", pd.DataFrame(columns))
+    assert frontier.verdict == "the law CANNOT be checked"
+    assert "nan" not in "\n".join(_one_frontier(frontier))
