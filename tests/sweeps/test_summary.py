@@ -189,6 +189,7 @@ def test_a_straight_hull_shows_no_saturation(tmp_path):
     assert "not seen" in write_summary(tmp_path, "straight")
 
 
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
 def test_a_law_through_as_many_points_as_parameters_is_said_to_be_unchecked():
     names = list("abc")
     columns = {"run_id": names, "trunk_id": names, "compute_flops": [1e12, 1e13, 1e14]}
