@@ -32,8 +32,11 @@ def batch_indices(
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
     position = (step * batch_size + np.arange(batch_size)) // repeats
-    epoch, place = np.divmod(position, num_images)
     order = epoch_order or partial(_epoch_order, num_images=num_images)
+    first = int(position[0]) // num_images
+    if int(position[-1]) // num_images == first:  # nearly always, and twice as fast
+        return order(seed, first)[position - first * num_images]
+    epoch, place = np.divmod(position, num_images)
     return np.concatenate([order(seed, int(e))[place[epoch == e]] for e in np.unique(epoch)])
 
 
