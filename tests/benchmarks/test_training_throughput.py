@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_the_loop_is_as_fast_as_a_bare_one():
-    """Recorded .96, and .98 to 1.00 of larger steps; here .85, since turns are short and the cores shared.
+    """Recorded .968, and .99 to 1.01 of larger steps; here .85, since turns are short and the cores shared.
 
     The smallest model, whose steps are shortest, so that the loop around them weighs most.
     """
