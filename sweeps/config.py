@@ -10,19 +10,29 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from .data.datasets import check_dataset_name, task_name
 from .data.suites import SUITES
 from .fields import Amount, Count, Fraction, Section, Whole, no_repeats
+from .measure import MEASUREMENTS
 from .models import ModelConfig
 from .recipes import find_recipe
 from .schedules import SCHEDULES
 
 __all__ = [
-    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "RecipeConfig", "RunConfig",
-    "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
+    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "MeasureConfig", "RecipeConfig",
+    "RunConfig", "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
 ]  # fmt: skip
 
 NUMERICS_VERSION = 2  # raised when a change of the code changes the golden losses
 
 DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 TaskName = Annotated[str, AfterValidator(lambda name: name if name in SUITES else check_dataset_name(name))]
+
+
+def _measurement(name: Any) -> Any:
+    if name not in (*MEASUREMENTS, "all"):
+        raise ValueError(f"must be 'all' or of {list(MEASUREMENTS)}")
+    return name
+
+
+MeasurementName = Annotated[str, BeforeValidator(_measurement)]
 
 
 def _kind(value: Any) -> Any:
@@ -183,6 +193,22 @@ class DownstreamConfig(Section):
     max_eval: Count | None = 1000
 
 
+class MeasureConfig(Section):
+    """What the finished models are measured of beside their errors; see `sweeps.measure`.
+
+    Attributes:
+        names: keys of `sweeps.measure.MEASUREMENTS`; of a spec also "all", those that the model can give.
+        max_examples: at most so many training images, and so many test images.
+    """
+
+    names: Annotated[
+        tuple[MeasurementName, ...],
+        BeforeValidator(lambda names: (names,) if isinstance(names, str) else names),
+        AfterValidator(no_repeats),
+    ] = ()
+    max_examples: Count = 256
+
+
 class RunConfig(Section):
     """One run: a model, a subset, a number of steps, a recipe, a seed.
 
@@ -204,6 +230,7 @@ class RunConfig(Section):
     seed: Whole
     evaluate: EvaluateConfig
     downstream: DownstreamConfig
+    measure: MeasureConfig = MeasureConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     threads: Count = 1
     compile: Literal["auto", "off", "blocks"] = "auto"

@@ -9,6 +9,7 @@ from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig,
 from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
+from .measure import resolve_measurements
 from .recipes import find_recipe
 from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
@@ -147,7 +148,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         )
     if getattr(model, "distilled", False) and not cell.recipe.teacher:
         raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
-    return RunConfig(
+    config = RunConfig(
         upstream=upstream,
         model=model,
         train_examples=train_examples,
@@ -164,6 +165,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         keep_model=cell.keep_model,
     )
+    return config.model_copy(update={"measure": resolve_measurements(cell.measure, config)})
 
 
 def _only_evaluated(cell: CellSpec) -> CellSpec:

@@ -127,26 +127,43 @@ def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: 
             "compute_flops": float(cost.training_flops) * images_seen,
         }
         model = {name: evaluation[name] for name in ("step", "weights")}
-        rows.append(common | model | compute | evaluation["columns"])
+        lacking = sorted(evaluation.get("faults", {}))
+        failure = {"failure": f"no {', '.join(lacking)}: see {paths.traceback.name}"} if lacking else {}
+        rows.append(common | model | compute | evaluation["columns"] | failure)
         key = {"run_id": config.run_id, **model}
         evals += [key | row for row in evaluation["evals"]]
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log))
     paths.traceback.unlink(missing_ok=True)
+    _write_faults(finished, paths)
     if evals:
         write_records(pd.DataFrame(evals), paths.evals, "evals")
-    if config.upstream.remove_duplicates:
-        _write_duplicates(config, paths, {name: rows[-1][name] for name in ("run_id", "step", "weights")})
+    if measurements := _measurements(finished, paths):
+        write_records(pd.DataFrame(measurements), paths.measurements, "measurements")
     if config.keep_model and rows[-1]["status"] == "ok":
         save_model(paths.model, finished.model, config)
     write_records(pd.DataFrame(rows), paths.records)  # last: a folder with records is a finished run
     return rows[-1]["status"]
 
 
-def _write_duplicates(config: RunConfig, paths: RunPaths, key: dict[str, Any]) -> None:
-    upstream = config.upstream
-    found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.downstream.tasks)
-    write_json(paths.duplicates, found.report)
-    write_records(pd.DataFrame([key | row for row in duplicate_rows(found)]), paths.measurements, "measurements")
+def _measurements(finished: FinishedRun, paths: RunPaths) -> list[dict[str, Any]]:
+    """What was measured of each model, and the near-duplicates that were left out of its images."""
+    config, rows = finished.config, []
+    for evaluation in finished.evaluations:
+        key = {"run_id": config.run_id, "step": evaluation["step"], "weights": evaluation["weights"]}
+        rows += [key | row for row in evaluation.get("measurements", [])]
+    if config.upstream.remove_duplicates:
+        upstream = config.upstream
+        found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.downstream.tasks)
+        write_json(paths.duplicates, found.report)
+        rows += [key | row for row in duplicate_rows(found)]  # of the last model
+    return rows
+
+
+def _write_faults(finished: FinishedRun, paths: RunPaths) -> None:
+    """Tracebacks of measurements that raised; the run itself is whole."""
+    faults = [f"{name}:\n{trace}" for e in finished.evaluations for name, trace in e.get("faults", {}).items()]
+    if faults:
+        write_text(paths.traceback, "\n".join(dict.fromkeys(faults)))
 
 
 def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -20,7 +21,8 @@ from .config import RunConfig
 from .data.batches import Source
 from .data.training import TrainingData, training_source
 from .evaluate import Evaluator, mark_finished
-from .losses import init_head_bias
+from .initial import initial_model
+from .measure.subject import measure_model
 from .optimizers import build_optimizer
 from .paths import TrunkPaths, write_text
 from .saved_model import check_teacher, load_model
@@ -41,7 +43,8 @@ class FinishedRun:
 
     Attributes:
         evaluations: one a model evaluated on the way and at the end: `step`, `weights`, `columns` (of the record, those
-            that training and evaluation know) and `evals` (rows without their key).
+            that training and evaluation know), `evals` (rows without their key) and, at the end, `measurements` (the
+            same) and `faults`, a traceback for each measurement that raised.
         log: lines of training metrics.
         model: the last weights, until the next run is asked for.
     """
@@ -122,12 +125,25 @@ class Trainer:
             state.evaluations = [e for e in state.evaluations if e["step"] < state.step]
         if not any(e["step"] == state.step for e in state.evaluations):
             self._evaluate(state, config)
+        self._measure(state, config)
         state.evaluations = mark_finished(state, config)
 
     def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
         Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device).evaluate(state)
         patience = config.evaluate.stop_after
         state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
+
+    def _measure(self, state: TrainingState, config: RunConfig) -> None:
+        """Measure the models of the last step, where they are whole."""
+        if not config.measure.names:
+            return
+        most = min(config.measure.max_examples, len(self.data.train.labels))
+        train = self.data.train.take(np.arange(most)).read()
+        for evaluation in state.evaluations:
+            if evaluation["step"] == state.step and evaluation["columns"]["status"] == "ok":
+                model = state.model if evaluation["weights"] == "last" else state.average.module  # type: ignore[union-attr]
+                measured = measure_model(config, model, train, self.data.test, self.device)  # type: ignore[arg-type]
+                evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
 
     def _log(self, state: TrainingState, config: RunConfig) -> None:
         """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
@@ -144,12 +160,8 @@ class Trainer:
 
 def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     """An untrained model, the same for the same seed."""
-    torch.manual_seed(config.seed)
-    recipe = config.recipe
-    model = config.model.build(config.image_size, config.num_classes, recipe.drop_path)
-    init_head_bias(model, recipe)
-    model = accelerate(model, config, device)
-    return TrainingState(model, build_optimizer(model, recipe), _average(model, recipe.ema_decay))
+    model = accelerate(initial_model(config), config, device)
+    return TrainingState(model, build_optimizer(model, config.recipe), _average(model, config.recipe.ema_decay))
 
 
 def _resumed(config: RunConfig, paths: TrunkPaths, device: torch.device, last_step: int) -> TrainingState | None:

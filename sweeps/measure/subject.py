@@ -1,0 +1,102 @@
+"""A trained model as it is measured: a copy of its own, so that nothing done to it reaches the training."""
+
+import traceback
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..augment.streams import rng_of
+from ..config import RunConfig
+from ..data.datasets import task_name
+from ..data.images import Images, normalise
+from ..initial import initial_model
+
+__all__ = ["Measured", "Subject", "measure_model"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model and the images that it is measured on.
+
+    Attributes:
+        model: in evaluation mode and in float32, without compiled blocks and fused attention, which has no weights to
+            look at and no second derivative.
+        train: up to `measure.max_examples` of the images trained on, not augmented; `test`: of the test images.
+        device: where the model and the images lie.
+    """
+
+    config: RunConfig
+    model: nn.Module
+    train: Images
+    test: Images
+    device: torch.device
+
+    @cached_property
+    def untrained(self) -> nn.Module:
+        """The model as it was before its first step."""
+        return initial_model(self.config).to(self.device)
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Random numbers that depend on the run's seed and the purpose only."""
+        return rng_of(self.config.seed, zlib.crc32(purpose.encode()), "measure")
+
+    def batches(self, images: Images, batch_size: int = 128) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Normalised images float32 (b, 3, height, width) and labels int64 (b,)."""
+        for batch in images.batches(batch_size):
+            yield normalise(batch.pixels), batch.labels
+
+    def row(self, name: str, value: float, **where: Any) -> dict[str, Any]:
+        """A row of the measurements; `where` says layer, head, other, split, dataset, num_examples as far as they
+        apply. A split is of the upstream set unless a dataset is given."""
+        dataset = task_name(self.config.upstream.dataset, self.config.upstream.folder) if "split" in where else None
+        return {"name": name, "value": float(value), "dataset": dataset, **where}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows of one model, and a traceback for each measurement that raised or whose value is no number."""
+
+    rows: list[dict[str, Any]]
+    faults: dict[str, str]
+
+
+def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Images, device: torch.device) -> Measured:
+    """Ask a trained model every measurement of its config. One that fails leaves the others and the run alone."""
+    names = config.measure.names
+    if not names:
+        return Measured([], {})
+    most = np.arange(config.measure.max_examples)
+    train, test = (part.take(most[: len(part.labels)]).to(device) for part in (train, test))
+    rows: list[dict[str, Any]] = []
+    faults: dict[str, str] = {}
+    for name in names:
+        subject = Subject(config, _plain_copy(config, model, device), train, test, device)
+        try:
+            found = list(import_module(f"{__package__}.{name}").measure(subject))
+            wrong = [row for row in found if not isfinite(row["value"])]
+            rows += [row for row in found if isfinite(row["value"])]
+            if wrong:
+                faults[name] = f"{len(wrong)} of {len(found)} values are no finite number, the first {wrong[0]}"
+        except Exception:  # whatever a measurement can raise, the model is trained and its errors are known
+            faults[name] = traceback.format_exc()
+    return Measured(rows, faults)
+
+
+def _plain_copy(config: RunConfig, model: nn.Module, device: torch.device) -> nn.Module:
+    if config.steps:
+        copy = initial_model(config).to(device)
+        copy.load_state_dict(model.state_dict())
+    else:
+        copy = config.model.build(config.image_size, config.num_classes).to(device)
+    for module in copy.modules():
+        if hasattr(module, "fused_attn"):
+            module.fused_attn = False  # type: ignore[assignment]
+    return copy.eval()
