@@ -23,7 +23,7 @@ from .profile import profile_interval
 from .transfer import fit_transfer, mix_classifiers
 
 if TYPE_CHECKING:
-    from . import plots, published, tables
+    from . import measurements, plots, published, tables
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "fit_law",
     "fit_transfer",
     "frontier",
+    "measurements",
     "mix_classifiers",
     "pareto_frontier",
     "plots",
@@ -60,7 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name in ("plots", "published", "tables"):
+    if name in ("measurements", "plots", "published", "tables"):
         return import_module(f".{name}", __name__)
     if name in __all__:
         return getattr(import_module(".records", __name__), name)

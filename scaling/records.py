@@ -73,7 +73,7 @@ def read_records(
     if not wide or parquet is None:
         return records
     evals = _read_table(_evals_beside(parquet), "evals", None if selection == "all" else records["run_id"])
-    return records if evals.empty else _add_task_columns(records, _validated(evals), probe, layer)
+    return records if evals.empty else _add_task_columns(records, _validated(evals, "evals"), probe, layer)
 
 
 def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
@@ -82,12 +82,16 @@ def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
-    return _validated(_read_table(source, "evals"))
+    return _validated(_read_table(source, "evals"), "evals")
 
 
 def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
-    """The long table of measurements of trained models: a row a (model, name, data set, layer, head)."""
-    return _read_table(source, "measurements")
+    """The long table of measurements of trained models: a row a (model, name, data set, split, layer, head, other).
+
+    Raises:
+        ValueError: a required column is missing or a value is not finite, with its rows.
+    """
+    return _validated(_read_table(source, "measurements"), "measurements")
 
 
 def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str = "records") -> None:
@@ -170,10 +174,11 @@ def _filtered(records: pd.DataFrame, weights: str | None, where: str | None) -> 
     return records if where is None else records[rows_where(records, where)].reset_index(drop=True)
 
 
-def _validated(evals: pd.DataFrame) -> pd.DataFrame:
-    if len(evals):
-        validate(evals, "evals")
-    return evals
+def _validated(rows: pd.DataFrame, table: str) -> pd.DataFrame:
+    """The rows of a long table, of which there may be none."""
+    if len(rows):
+        validate(rows, table)
+    return rows
 
 
 def _evals_beside(path: Path) -> Path | pd.DataFrame:

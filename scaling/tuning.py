@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .cells import CELL_COLUMNS, last_rows, number_rows
 from .errors import FitWarning, issue
 from .inputs import check_columns, check_fractions, check_names
 
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["best_tuned", "tuning_table"]
 
-# What a run was told to do: runs that are alike in all of it, apart from what is tuned, are a cell. In this order
-# cells are numbered.
-_CELL = (
-    "upstream_dataset", "eval_split", "num_classes", "image_size", "model_family", "num_params", "width", "depth",
-    "num_heads", "mlp_dim", "patch_size", "pooling", "model_variant", "train_examples", "batch_size", "planned_steps",
-    "weights", "recipe", "optimizer", "lr", "weight_decay", "head_lr_multiplier", "head_weight_decay", "schedule",
-    "warmup_steps", "cooldown_steps", "augment", "label_loss", "label_smoothing", "drop_path", "teacher", "sam_rho",
-    "beta1", "beta2", "weight_decay_rule", "grad_clip", "rand_augment_ops", "rand_augment_magnitude", "mixup", "cutmix",
-    "erase", "repeats", "head_bias", "ema_decay", "precision", "seed", "num_threads", "numerics_version",
-)  # fmt: skip
 _ON_EVALUATION_SET = ("upstream_error", "upstream_top5_error", "upstream_loss")
 _NOTHING_HELD_OUT = (
     "without an error on held-out training images (upstream.val_fraction of a sweep) nothing can be chosen"
@@ -98,12 +89,12 @@ def tuning_table(
     not all seeds have; in a cell without a choice `choice_bias` is null.
     """
     _check(runs, tuned, score, y, by)
-    table = _last_rows(runs)
+    table = last_rows(runs)
     status = table["status"].fillna("ok").astype(str) if "status" in table else np.full(len(table), "ok")
     table["_status"] = np.where(np.isin(status, ["ok", "diverged"]), status, "failed")
-    columns = [*(name for name in _CELL if name in table), *by]
+    columns = [*(name for name in CELL_COLUMNS if name in table), *by]
     identity = [name for name in dict.fromkeys(columns) if name not in (*tuned, *(["seed"] if over_seeds else []))]
-    table["cell"], table["_value"] = _groups(table, identity), _groups(table, tuned)
+    table["cell"], table["_value"] = number_rows(table, identity), number_rows(table, tuned)
     table["_score"], table["_error"] = _numbers(table, score), _numbers(table, y)
     _check_once(table, over_seeds, tuned)
     _check_varied(table, tuned, identity)
@@ -170,36 +161,14 @@ def _check_varied(table: pd.DataFrame, tuned: Sequence[str], identity: Sequence[
     along = [
         name
         for name in identity
-        if table["_value"].groupby(_groups(table, [other for other in identity if other != name])).nunique().max() > 1
+        if table["_value"].groupby(number_rows(table, [other for other in identity if other != name])).nunique().max()
+        > 1
     ]
     also = f"; what differs along with it, and may be tuned too: {along}" if along else ""
     raise ValueError(f"no two runs differ in {list(tuned)} alone, so there is nothing to choose{also}")
 
 
 # Cells and the choice -----------------------------------------------------------------------------------------
-
-
-def _last_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """Of each run and its weights the row of the last step."""
-    steps = runs.groupby(["run_id", "weights"], dropna=False)["step"].transform("max")
-    return runs[(runs["step"] == steps).to_numpy()].reset_index(drop=True)
-
-
-def _groups(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """A number a row for each combination of values, in ascending order of the first column, then the next."""
-    codes = np.array([_codes(table[name]) for name in names], dtype=np.int64).reshape(len(names), len(table)).T
-    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1) if len(names) else np.zeros(len(table), int)
-
-
-def _codes(values: pd.Series) -> np.ndarray:
-    """Place of each value among all in ascending order, as numbers where all are, nulls last."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(values, errors="coerce")
-    is_text = bool((numbers.isna() & values.notna()).any())
-    found = values.astype(str).where(values.notna()) if is_text else numbers
-    codes, known = pd.factorize(found, sort=True)
-    return np.where(codes < 0, len(known), codes)
 
 
 def _choose(table: pd.DataFrame, tuned: Sequence[str], over_seeds: bool) -> pd.DataFrame:
@@ -261,7 +230,7 @@ def _warnings(table: pd.DataFrame, tuned: Sequence[str], runs: pd.DataFrame) -> 
 def _described(cells: pd.DataFrame, runs: pd.DataFrame) -> str:
     """The first cell in words: its columns that differ between runs."""
     row = cells.iloc[0]
-    named = [name for name in _CELL if name in runs and runs[name].nunique(dropna=False) > 1]
+    named = [name for name in CELL_COLUMNS if name in runs and runs[name].nunique(dropna=False) > 1]
     edge = [row["edge"]] if row["edge"] else []
     values = {name: f"{row[name]:g}" if isinstance(row[name], float) else row[name] for name in named}
     return ", ".join([*edge, *(f"{name} {value}" for name, value in values.items())]) or f"run {row['run_id']}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from ..frontier import Bottlenecks
-from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades
+from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades, short_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def plot_bottlenecks(
     parts = list(cells.sort_values([_ORDER[lines], across]).groupby(lines, sort=False))
     colours = shades(len(parts))  # from small to large
     for place, (name, line) in enumerate(parts):
-        label, marker = f"{_count(name)} images" if lines == "data" else str(name), STYLES[place % len(STYLES)][1]
+        label, marker = f"{short_count(name)} images" if lines == "data" else str(name), STYLES[place % len(STYLES)][1]
         joined = line["error"].cummin() if panel == "model" else line["error"]
         ax.plot(line[across], joined, "-", color=colours[place], lw=1.2)
         ax.plot(line[across], line["error"], marker, color=colours[place], ms=5, mew=0)
@@ -80,15 +80,3 @@ def _name_best(ax: Axes, best: pd.DataFrame, across: str) -> None:
         side = "left" if share < _EDGE else "right" if share > 1 - _EDGE else "center"
         below = {"textcoords": "offset points", "xytext": (0, -9), "ha": side, "va": "top", "fontsize": "small"}
         ax.annotate(row.model, (getattr(row, across), row.error), color=LAW_COLOUR, **below)
-
-
-def _count(value: Any) -> str:
-    """30000000.0 as 30M.
-
-    >>> _count(3e7), _count(1.5e9), _count(640)
-    ('30M', '1.5B', '640')
-    """
-    for unit, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= unit:
-            return f"{value / unit:.3g}{name}"
-    return f"{value:.3g}"

@@ -11,14 +11,17 @@ from matplotlib.axes import Axes
 from ..errors import FitWarning
 from ..inputs import check_columns, column_of
 from ..transfer.head_sweeps import mean_errors
-from .style import LAW_COLOUR, label_column, legend, new_axes, probe_names, style_of
+from .style import LAW_COLOUR, label_column, legend, new_axes, probe_names, short_count, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["plot_head_sweep", "plot_wd_against_rank"]
+__all__ = ["SETTING_LABELS", "plot_head_sweep", "plot_wd_against_rank", "setting_axis", "setting_places"]
 
-_LABELS = {"head_weight_decay": "weight decay of the head", "head_lr_multiplier": "learning rate of the head, times"}
+SETTING_LABELS = {
+    "head_weight_decay": "weight decay of the head", "head_lr_multiplier": "learning rate of the head, times",
+    "train_examples": "training images",
+}  # fmt: skip
 _LEFT_OF_LEAST = 10**0.7  # where 0 stands on a logarithmic axis: that factor below the least positive value
 
 
@@ -46,16 +49,16 @@ def plot_head_sweep(
     for name, (_, row) in zip(names, optima.iterrows(), strict=True):
         colour, marker = style_of(name, sorted(names))
         mean = accuracy[row["column"]]
-        at = _places(values, values)
+        at = setting_places(values, values)
         ax.plot(at, mean, "-", marker=marker, ms=4, lw=1.3, color=colour, label=name)
         is_bracketed = row["status"] == "bracketed"
-        best = _places(np.array([row["best_value"]]), values)
+        best = setting_places(np.array([row["best_value"]]), values)
         face, edge = (colour, LAW_COLOUR) if is_bracketed else ("white", colour)
         ax.plot(best, 1 - row["best_error"], marker, ms=11, mfc=face, mec=edge, mew=1.5)
         ends.append((at[-1], mean.iloc[-1], colour))
     label_column(ax, ends[0][0], np.array([end[1] for end in ends]), names, [end[2] for end in ends])
-    _setting_axis(ax, values, setting)
-    ax.set_xlim(right=ends[0][0] * (values.max() / _places(values, values).min()) ** 0.25)  # room for the names
+    setting_axis(ax, values, setting)
+    ax.set_xlim(right=ends[0][0] * (values.max() / setting_places(values, values).min()) ** 0.25)  # room for the names
     ax.set_ylabel("accuracy")
     ax.set_title("large marker: the best value; open: not bracketed", fontsize="small", loc="left")
     return ax
@@ -87,24 +90,24 @@ def plot_wd_against_rank(table: pd.DataFrame, *, setting: str = "head_weight_dec
         column = np.flatnonzero(places == place)
         label_column(ax, place, ranks[column], [names[row] for row in column], ["0.25"] * column.size)
     ax.set_xticks(range(grid.size), labels=[f"{value:g}" for value in grid])
-    ax.set_xlabel(f"best {_LABELS.get(setting, setting.replace('_', ' '))} (the values found, not to scale)")
+    ax.set_xlabel(f"best {SETTING_LABELS.get(setting, setting.replace('_', ' '))} (the values found, not to scale)")
     ax.set_ylabel("rank correlation of upstream and downstream")
     legend(ax, "lower left")
     return ax
 
 
-def _places(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+def setting_places(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Where values stand on a logarithmic axis, 0 left of the least positive one of the grid."""
     positive = grid[grid > 0]
     least = positive.min() if positive.size else 1.0
     return np.where(values > 0, values, least / _LEFT_OF_LEAST)
 
 
-def _setting_axis(ax: Axes, values: np.ndarray, setting: str) -> None:
+def setting_axis(ax: Axes, values: np.ndarray, setting: str) -> None:
     """A tick at each value, thinned where they are many, 0 named as such."""
     grid = np.unique(values)
     ticks = grid if grid.size <= 10 else grid[:: -(-grid.size // 10)]
     ax.set_xscale("log")
-    ax.set_xticks(_places(ticks, values), labels=[f"{value:g}" for value in ticks])
+    ax.set_xticks(setting_places(ticks, values), labels=[short_count(value) for value in ticks])
     ax.minorticks_off()
-    ax.set_xlabel(_LABELS.get(setting, setting.replace("_", " ")))
+    ax.set_xlabel(SETTING_LABELS.get(setting, setting.replace("_", " ")))

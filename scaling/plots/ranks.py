@@ -13,7 +13,7 @@ from .style import BESIDE_COLOUR, STYLES, legend, new_axes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["plot_choice_loss", "plot_rank_matrix"]
+__all__ = ["cell_digits", "digits_fit", "plot_choice_loss", "plot_rank_matrix"]
 
 _CELL = 0.42  # inches: two digits that can be read on paper
 _LEAST_CELL = 0.22  # inches: below it the digits of two cells lie on one another
@@ -33,7 +33,7 @@ def plot_rank_matrix(matrix: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         raise ValueError(f"the matrix must have rows and columns, got shape {matrix.shape}")
     values = matrix.to_numpy(dtype=float)
     height, width = (max(_CELL * size + _MARGIN, 4.0) for size in values.shape)
-    are_readable = ax is None or _cell_size(ax, values.shape) >= _LEAST_CELL
+    are_readable = ax is None or digits_fit(ax, values.shape)
     ax = ax or new_axes(width + _BAR, height)
     image = ax.imshow(values, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
     ax.set_xticks(range(values.shape[1]), labels=[str(name) for name in matrix.columns], rotation=90)
@@ -41,19 +41,19 @@ def plot_rank_matrix(matrix: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(length=0, labelsize="small")
     for (row, column), value in np.ndenumerate(values) if are_readable else ():
         colour = "white" if abs(value) > _DARK else "black"
-        text = ax.text(column, row, _digits(value), ha="center", va="center", fontsize=8, color=colour)
+        text = ax.text(column, row, cell_digits(value), ha="center", va="center", fontsize=8, color=colour)
         text.set_in_layout(False)  # inside the axes anyway; to measure each takes most of the time of a large figure
     bar = ax.figure.colorbar(image, ax=ax, shrink=min(1.0, 6 / len(values)), pad=0.01)
     bar.set_label("Spearman's rank correlation")
     return ax
 
 
-def _cell_size(ax: Axes, shape: tuple[int, ...]) -> float:
-    """Inches of a cell's width."""
-    return ax.get_window_extent().width / ax.figure.dpi / shape[1]
+def digits_fit(ax: Axes, shape: tuple[int, ...]) -> bool:
+    """Whether two digits can be read in each cell of a matrix of that shape."""
+    return ax.get_window_extent().width / ax.figure.dpi / shape[1] >= _LEAST_CELL
 
 
-def _digits(value: float) -> str:
+def cell_digits(value: float) -> str:
     """.87, -.12, 1.: no zero before the point, and a 1 only where it is one."""
     if abs(value) > 1 - 1e-9:
         return f"{value:.0f}"

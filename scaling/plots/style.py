@@ -11,10 +11,12 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..errors import FitWarning
 from ..fit import Fit
+from ..inputs import check_columns, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BESIDE_COLOUR",
     "LAW_COLOUR",
+    "QUANTITY_LABELS",
     "SELECTION_LABELS",
     "STYLES",
     "TRANSFER_COLOUR",
@@ -35,9 +38,11 @@ __all__ = [
     "legend",
     "legend_above",
     "legend_beside",
+    "name_lines",
     "new_axes",
     "probe_names",
     "shades",
+    "short_count",
     "shown_name",
     "style_of",
 ]
@@ -52,8 +57,16 @@ SELECTION_LABELS = {
     "stochastic": "edge of all runs", "pareto": "law on the frontier", "convex_hull": "law on the hull",
     "all": "law on all runs",
 }  # fmt: skip
+QUANTITY_LABELS = {
+    "weight_norm": "norm of the weights", "distance_to_init": "distance of the weights to their start",
+    "active_share": "share of active neurons", "active_share_mean": "share of active neurons, mean over layers",
+    "attention_distance": "mean attention distance (pixels)", "hessian_top_eigenvalue": "top eigenvalue of the Hessian",
+    "weight_norm_below_head": "norms of the weights, sum over the layers below the head",
+    "sharpness": "sharpness: rise of the loss (nats)", "corruption_error_mean": "error under corruptions, their mean",
+}  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
+_PALE = 0.4  # of white in the colour of a line that has another of its colour beside it
 _WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
 _LINE_OF_TEXT = 0.042  # height of a name, as a share of the axis
 _MOST_INSIDE = 8  # entries of a legend among the points; more stand beside them
@@ -169,6 +182,45 @@ def legend_beside(ax: Axes, **options: Any) -> None:
 def amount(value: float) -> str:
     """A number of any size, short: 5.7e18, 163."""
     return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.2g}".replace("e+", "e")
+
+
+def short_count(value: Any) -> str:
+    """30000000.0 as 30M.
+
+    >>> short_count(3e7), short_count(1.5e9), short_count(640), short_count(0.05)
+    ('30M', '1.5B', '640', '0.05')
+    """
+    for unit, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def name_lines(table: pd.DataFrame, label: str | Sequence[str]) -> tuple[pd.Series, dict[str, dict[str, Any]]]:
+    """What the line of each row is called, and how each line looks, sorted: options of `plot`.
+
+    A name is the value of a column, or those of several with a comma between, nulls left out. Of several columns the
+    first has the colour and marker; where the others tell two kinds apart, the second kind is pale with open markers.
+    """
+    columns = [label] if isinstance(label, str) else list(label)
+    check_names("label", columns)
+    check_columns(table, *columns)
+    parts = table[columns].astype(object).apply(lambda row: tuple(str(value) for value in row.dropna()), axis=1)
+    names = parts.map(", ".join)
+    known = {name: (part[:1] or ("",), part[1:]) for name, part in zip(names, parts, strict=True)}
+    kinds = list(dict.fromkeys(rest for _, rest in known.values()))
+    if len(kinds) != 2:
+        return names, {name: _line_look(*style_of(name, sorted(known))) for name in sorted(known)}
+    firsts = sorted({first for (first,), _ in known.values()})
+    return names, {
+        name: _line_look(*style_of(first, firsts), is_pale=rest == kinds[1])
+        for name, ((first,), rest) in sorted(known.items())
+    }
+
+
+def _line_look(colour: str, marker: str, is_pale: bool = False) -> dict[str, Any]:
+    edge = tuple(_PALE + (1 - _PALE) * np.array(to_rgb(colour))) if is_pale else colour
+    return {"color": edge, "marker": marker, "mfc": "white" if is_pale else edge}
 
 
 def probe_names(table: pd.DataFrame) -> list[str]:

@@ -17,7 +17,7 @@ from .style import STYLES, label_column, legend, legend_above, new_axes, style_o
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QUANTITIES", "plot_audit", "plot_factors", "plot_rank_flips", "plot_row_comparison"]
+__all__ = ["QUANTITIES", "name_rows", "plot_audit", "plot_factors", "plot_rank_flips", "plot_row_comparison"]
 
 QUANTITIES = {
     "difference_in_sd": "difference in units of the larger SD", "difference": "difference",
@@ -63,7 +63,7 @@ def plot_row_comparison(
         )
     ax.axvline(0, color="0.3", lw=1)
     ax.set_xmargin(0.15)
-    _name_rows(ax, [str(task) for task in table.index])
+    name_rows(ax, [str(task) for task in table.index])
     ax.set(title=f"{result.name_a} against {result.name_b}", xlabel=x_label or QUANTITIES[quantity])
     if quantity == "error_cut":
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
@@ -100,7 +100,7 @@ def plot_factors(differences: pd.DataFrame, *, ax: Axes | None = None, x_label: 
         ax.plot(refused, place + _scatter(refused.size), "x", color=_GREY, ms=4, alpha=0.7)
         ax.axhline(place - 0.5, color="0.3", lw=1, ls="--")
     ax.axvline(0, color="0.3", lw=1)
-    _name_rows(ax, names)
+    name_rows(ax, names)
     ax.set(xlabel=x_label, title="one-factor pairs (bar: mean)")
     return ax
 
@@ -160,7 +160,7 @@ def plot_audit(checks: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "
     for which, colour, marker, label in ((~bad, _BLUE, "D", "printed"), (bad, _VERMILION, "s", "contradicts")):
         if which.any():
             ax.plot(printed[which], place[which], marker, color=colour, ms=6, label=f"{label} ({which.sum()})")
-    _name_rows(ax, checks["where"].tolist())
+    name_rows(ax, checks["where"].tolist())
     legend_above(ax, "right", num_columns=3)
     return ax
 
@@ -185,7 +185,7 @@ def _tall_axes(num_rows: int) -> Axes:
     return ax
 
 
-def _name_rows(ax: Axes, names: list[str]) -> None:
+def name_rows(ax: Axes, names: list[str]) -> None:
     """The first row on top."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)

@@ -3,12 +3,14 @@
 from .audit import audit_repeats, audit_signs, audit_summary, audit_values, contradictions
 from .compute_units import chip_days, core_days, days_on_cores, pairwise_ratios
 from .controls import ControlledComparison, check_comparison
+from .crossings import crossings
 from .duplicates import audit_duplicates
 from .error_cut import error_cut
 from .factors import FactorDifference, factor_differences, factor_ranges, factor_steps, one_factor_difference
 from .grid import missing_cells
 from .groups import VTAB_GROUPS, extreme_tasks, group_means, task_gaps, vtab_task
 from .law_ends import audit_law_ends
+from .paired import paired_difference
 from .ranks import RankFlips, rank_flips
 from .rows import RowComparison, compare_rows
 
@@ -29,6 +31,7 @@ __all__ = [
     "compare_rows",
     "contradictions",
     "core_days",
+    "crossings",
     "days_on_cores",
     "error_cut",
     "extreme_tasks",
@@ -38,6 +41,7 @@ __all__ = [
     "group_means",
     "missing_cells",
     "one_factor_difference",
+    "paired_difference",
     "pairwise_ratios",
     "rank_flips",
     "task_gaps",

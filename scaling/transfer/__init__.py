@@ -8,7 +8,7 @@ from .fit import TransferFit, fit_transfer
 from .head_sweeps import compare_coupling, head_optima, optimum_against_rank
 from .hull_distance import HullOverlay, hull_distance, overlay_hull
 from .label_overlap import flag_overlap, label_overlap, normalised_name
-from .layers import LayerOverlay, best_layers, overlay_layers
+from .layers import LayerOverlay, best_layers, layer_accuracies, overlay_layers
 from .lines import AXIS_SCALINGS, AccuracyLine, compare_scalings, fit_line
 from .mixtures import Mixture, mix_classifiers
 from .ranks import discordant_pairs, rank_correlations
@@ -61,6 +61,7 @@ __all__ = [
     "head_optima",
     "hull_distance",
     "label_overlap",
+    "layer_accuracies",
     "mix_classifiers",
     "normalised_name",
     "optimum_against_rank",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,15 +11,16 @@ from numpy.typing import ArrayLike
 
 from ..hulls import convex_hull
 from ..inputs import check_accuracies, check_columns, check_fractions, column_of, positive_column
+from ..layers import layer_order
 from .eval_images import sampling_variance
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LayerOverlay", "best_layers", "overlay_layers"]
+__all__ = ["LayerOverlay", "best_layers", "layer_accuracies", "overlay_layers"]
 
 _MODEL = ("run_id", "step", "weights")
-_PROBE = (*_MODEL, "task", "method", "probe", "num_shots")  # one probe of one model
+_PROBE = (*_MODEL, "task", "method", "probe", "num_shots", "l2_rule")  # one probe of one model
 
 
 def best_layers(
@@ -35,11 +35,13 @@ def best_layers(
     Accuracies are means over what is not in `by`: draws of the few shots, say.
 
     Args:
-        evals: as `read_evals` returns: a row a model, task, shots, layer and draw.
-        by: columns that tell one probe from another; None: those of run, task, method, probe and shots that there are.
+        evals: as `read_evals` returns: a row a model, task, shots, layer and draw. Rows of fine-tuning, which has no
+            layer, are left out.
+        by: columns that tell one probe from another; None: those of run, task, method, probe, shots and rule of l2 that
+            there are.
             With `by=["task", "num_shots"]` the layers of all models are averaged, which must have the same ones.
-        layers: names from the input to the output; None: by the last number in each name, one name without a number
-            (such as "pre_logits") last.
+        layers: names from the input to the output; None: "embedding" first, then by the last number in each name,
+            "pre_logits" last.
         within_standard_error: take the earliest layer within one standard error of the highest accuracy: that of the
             mean of its draws, of a single one the binomial of its `num_eval` images.
 
@@ -84,6 +86,32 @@ def best_layers(
     return pd.DataFrame(rows)
 
 
+def layer_accuracies(
+    evals: pd.DataFrame, *, by: Sequence[str] | None = None, layers: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """The accuracy of each probe at each of its layers, from the input to the output.
+
+    Args, Raises: as in `best_layers`.
+
+    Returns:
+        A row a probe and layer: the columns of `by`, `layer`, `position` (0 at the first layer, 1 at the last),
+        `accuracy`, `standard_error` (of the mean of its draws, null where there is one).
+
+    Source: Abnar et al. 2021 (arXiv 2110.02095), Figure 8; Raghu et al. 2021 (arXiv 2108.08810), Figure 13.
+
+    >>> import pandas as pd
+    >>> evals = pd.DataFrame({"task": "pets", "layer": ["embedding", "pre_logits", "block_1"]})
+    >>> layer_accuracies(evals.assign(error=[0.75, 0.25, 0.5]))[["layer", "position", "accuracy"]].values.tolist()
+    [['embedding', 0.0, 0.25], ['block_1', 0.5, 0.5], ['pre_logits', 1.0, 0.75]]
+    """
+    keys, curves = _layer_curves(evals, by, layers, needs_error=False)
+    probe = curves.groupby(keys, sort=False, dropna=False)
+    position = probe.cumcount() / (probe["layer"].transform("size") - 1).clip(lower=1)
+    curves = curves.assign(position=position, standard_error=curves["std"] / np.sqrt(curves["size"]), of=probe.ngroup())
+    columns = [*keys, "layer", "position", "accuracy", "standard_error"]
+    return curves.sort_values("of", kind="stable")[columns].reset_index(drop=True)
+
+
 def _layer_curves(
     evals: pd.DataFrame, by: Sequence[str] | None, layers: Sequence[str] | None, needs_error: bool
 ) -> tuple[list[str], pd.DataFrame]:
@@ -91,11 +119,13 @@ def _layer_curves(
     by = [by] if isinstance(by, str) else by
     check_columns(evals, "layer", "error", *(by or ["task"]))
     keys = list(by) if by else [name for name in _PROBE if name in evals]
+    if "method" in evals:
+        evals = evals[evals["method"].isin(["fewshot"]) | evals["layer"].notna()]
     if evals.empty or evals["layer"].isna().any():
         raise ValueError("evals must have rows, each with a layer")
     accuracy = 1 - check_fractions("column 'error'", column_of(evals, "error"))
     names = evals["layer"].astype(str)  # numbers and categories too: by what they are called
-    order = _layer_order(names.unique().tolist(), None if layers is None else [str(name) for name in layers])
+    order = layer_order(names.unique().tolist(), None if layers is None else [str(name) for name in layers])
     frame = evals[[*keys]].assign(layer=names, accuracy=accuracy, place=names.map(order))
     if needs_error:
         variance = sampling_variance("column 'num_eval'", accuracy, positive_column(evals, "num_eval"))
@@ -123,21 +153,6 @@ def _check_same_layers(keys: list[str], names: pd.Series, evals: pd.DataFrame) -
     uneven = pairs.size() < pairs["layer"].nunique() * pairs["model"].nunique()
     if uneven.any():
         raise ValueError(f"models that are averaged must have the same layers; not so for {keys} = {uneven.idxmax()}")
-
-
-def _layer_order(names: list[str], layers: Sequence[str] | None) -> dict[str, int]:
-    """Place of each layer from the input."""
-    if layers is not None:
-        unknown = [name for name in names if name not in layers]
-        if unknown or len(set(layers)) < len(layers):
-            problem = f"{unknown[0]!r} is missing" if unknown else "one is there twice"
-            raise ValueError(f"layers must name each layer of the table once; {problem}")
-        return {name: place for place, name in enumerate(layers)}
-    numbers = {name: re.findall(r"\d+", name) for name in names}
-    places = {name: int(found[-1]) if found else np.inf for name, found in numbers.items()}
-    if len(set(places.values())) < len(names):
-        raise ValueError(f"the layers {names[:6]} have no order by number: give layers=, from the input to the output")
-    return {name: place for place, name in enumerate(sorted(names, key=lambda name: places[name]))}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

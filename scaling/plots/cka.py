@@ -1,0 +1,79 @@
+"""Figure of how alike the layers of models represent images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..inputs import check_columns
+from ..layers import layer_order
+from .by_layer import layer_ticks
+from .ranks import cell_digits, digits_fit
+from .style import name_lines, new_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["plot_cka"]
+
+_CELL, _FRAME = 0.42, 2.4  # inches of a cell, and of the names and the bar
+_PALE = 0.6  # of a similarity, from which on black digits are read more easily
+
+
+def plot_cka(table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None) -> Axes:
+    """The similarity (linear CKA) of every two layers, of one model or of two, as a heat map.
+
+    Args:
+        table: from `measurement_table`, of `cka`; of one model, and of one other where it was compared with several.
+        label: column, or columns, that name the model.
+        ax: where to draw; without, a new figure as large as the matrix needs.
+
+    Raises:
+        ValueError: rows of several models or others.
+
+    Source: Raghu et al. 2021 (arXiv 2108.08810), Figures 1 and 2.
+    """
+    check_columns(table, "run_id", "layer", "other_layer", "other_run", "value")
+    others = table["other_run"].fillna("").unique()
+    if table["run_id"].nunique() != 1 or len(others) != 1:
+        raise ValueError(
+            "the table must be of one model and one other: choose by columns 'run_id' and 'other_run', got"
+            f" {table['run_id'].unique().tolist()[:6]} and {others.tolist()[:6]}"
+        )
+    matrix = _matrix(table, is_own=others[0] in ("", table["run_id"].iloc[0]))
+    fits = ax is None or digits_fit(ax, matrix.shape)
+    ax = ax or new_axes(_CELL * matrix.shape[1] + _FRAME, _CELL * matrix.shape[0] + _FRAME - 0.8)
+    image = ax.imshow(matrix.to_numpy(), cmap="magma", vmin=0, vmax=1, origin="lower", aspect="auto")
+    for (row, column), value in np.ndenumerate(matrix.to_numpy()) if fits else ():
+        colour = "black" if value > _PALE else "white"
+        text = ax.text(
+            column, row, cell_digits(value) if np.isfinite(value) else "", ha="center", va="center", fontsize=8,
+            color=colour,
+        )  # fmt: skip
+        text.set_in_layout(False)
+    layer_ticks(ax, list(matrix.columns))
+    layer_ticks(ax, list(matrix.index), "y")
+    ax.tick_params(length=0, labelsize="small")
+    name = name_lines(table, label)[0].iloc[0]
+    ax.set(xlabel=_other_name(others[0], name, table["run_id"].iloc[0]), ylabel=f"layers of {name}")
+    ax.figure.colorbar(image, ax=ax, pad=0.02).set_label("similarity (linear CKA)")
+    return ax
+
+
+def _matrix(table: pd.DataFrame, is_own: bool) -> pd.DataFrame:
+    """Layers down, the other's across; of a model with itself both halves, of which the table may have one."""
+    matrix = table.pivot_table(index="layer", columns="other_layer", values="value", aggfunc="mean")
+    if is_own:
+        layers = list(layer_order({*matrix.index, *matrix.columns}))
+        matrix = matrix.reindex(index=layers, columns=layers)
+        return matrix.fillna(matrix.T)
+    return matrix.loc[list(layer_order(matrix.index)), list(layer_order(matrix.columns))]
+
+
+def _other_name(other: str, name: str, run_id: str) -> str:
+    if other in ("", run_id):
+        return f"layers of {name}"
+    return f"layers of {name} before training" if other == "init" else f"layers of {other}"
