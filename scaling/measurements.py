@@ -181,6 +181,8 @@ def _by_other(table: pd.DataFrame) -> pd.DataFrame:
 
 def _columns_of(name: str, table: pd.DataFrame) -> list[pd.DataFrame]:
     """Columns of one measurement, by the place of the record."""
+    import pandas as pd
+
     rows = table[table["name"] == name]
     told_by = ["dataset", *(part for part in ("split", "other") if rows[part].nunique(dropna=False) > 1)]
     if name == "corruption_error":
@@ -189,7 +191,9 @@ def _columns_of(name: str, table: pd.DataFrame) -> list[pd.DataFrame]:
         return _columns_of_weights(name, rows)
     is_by_layer = rows["layer"].nunique() > 1 or rows["head"].notna().any()
     told_by = [part for part in told_by if not (is_by_layer and part == "other")]
-    label = rows[told_by].apply(lambda parts: "_".join([name, *parts.dropna().astype(str)]), axis=1)
+    label = pd.Series(name, index=rows.index, dtype=object)
+    for part in told_by:
+        label += ("_" + rows[part].astype(str)).where(rows[part].notna(), "")
     label = label + "_mean" if is_by_layer else label
     wide = rows.groupby(["_record", label])["value"].mean().unstack()
     return [wide.rename_axis(columns=None)]

@@ -53,7 +53,7 @@ def test_every_call_and_figure_of_the_analyses_exists():
     rows = [line for line in README.splitlines() if line.startswith("| ") and "plot_" in line]
     names = {name for row in rows for name in re.findall(r"`(plot_\w+)`", row)}
     assert names == set(sc.plots.__all__)
-    for space in ("frontier", "transfer", "tables", "tuning"):
+    for space in ("frontier", "transfer", "tables", "tuning", "measurements"):
         module = getattr(sc, space)
         assert set(re.findall(rf"`{space}\.(\w+)", README)) <= set(module.__all__)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["layer_ticks", "plot_attention_distance", "plot_by_layer"]
 
 _PARTS = ("dataset", "split", "other")  # that tell the lines of one model apart
+_LINES = ("-", "--", ":", "-.")  # of those parts
 _MOST_TICKS = 14
 _SHORT = {"embedding": "embed-\nding", "pre_logits": "pre-\nlogits", "head": "head"}  # beside a block's number
 _BESIDE = 0.16  # between the heads of two models at one block, where blocks are 1 apart
@@ -36,7 +37,8 @@ def plot_by_layer(
     Args:
         table: from `measurement_table`, of one measurement that is taken by layer; or from `layer_accuracies`, with
             `y="accuracy"` and a `label` of its columns.
-        label: column, or columns, that name the lines; what else tells values of a model apart is added.
+        label: column, or columns, that name the lines; what else tells values of a model apart, as `other` does the two
+            MLPs of a Mixer, differs in the line.
         y: the column of the quantity.
         ax: where to draw; a new figure without.
         y_label: without, by the name of the measurement.
@@ -46,15 +48,18 @@ def plot_by_layer(
     column_of(table, "position")  # a value without a layer has none
     told_by = [part for part in _PARTS if part in table and table[part].nunique(dropna=False) > 1]
     key = [part for part in KEY if part in table]
-    names, looks = name_lines(table, [*([label] if isinstance(label, str) else label), *told_by])
-    places = ["_line", *key, "layer", "position"]
-    lines = table.assign(_line=names).groupby(places, dropna=False)[y].mean().reset_index()
+    names, looks = name_lines(table, label)
+    parts = name_lines(table, told_by)[0] if told_by else ""
+    places = ["_line", "_part", *key, "layer", "position"]
+    lines = table.assign(_line=names, _part=parts).groupby(places, dropna=False)[y].mean().reset_index()
     order = layer_order(lines["layer"].unique())
-    is_alike = lines.groupby(["_line", *key], dropna=False)["layer"].nunique().min() == len(order)
+    is_alike = lines.groupby(["_line", "_part", *key], dropna=False)["layer"].nunique().min() == len(order)
     lines["_x"] = lines["layer"].map(order) if is_alike else lines["position"]
     ax = ax or new_axes()
-    for name, look in looks.items():
-        _draw_lines(ax, lines[lines["_line"] == name], key, y, name, look)
+    dashes = {part: _LINES[place % len(_LINES)] for place, part in enumerate(sorted(set(lines["_part"])))}
+    for (name, part), of_line in lines.groupby(["_line", "_part"]):
+        shown = ", ".join(filter(None, (str(name), str(part))))
+        _draw_lines(ax, of_line, key, y, shown, {**looks[str(name)], "ls": dashes[part]})
     if is_alike:
         layer_ticks(ax, list(order))
     else:
@@ -71,13 +76,13 @@ def _draw_lines(ax: Axes, lines: pd.DataFrame, key: list[str], y: str, name: str
     groups = lines.groupby(key, dropna=False) if key else [("", lines)]
     models = [of_model.sort_values("_x") for _, of_model in groups]
     if len(models) == 1:
-        ax.plot(models[0]["_x"], models[0][y], "-", ms=5, label=shown_name(name), **look)
+        ax.plot(models[0]["_x"], models[0][y], ms=5, label=shown_name(name), **look)
         return
     for model in models:
         ax.plot(model["_x"], model[y], "-", color=look["color"], lw=0.8, alpha=0.5)
     if len({tuple(model["layer"]) for model in models}) == 1:
         mean = lines.groupby("_x")[y].mean()
-        ax.plot(mean.index, mean, "-", ms=5, lw=2, label=shown_name(f"{name} (mean of {len(models)})"), **look)
+        ax.plot(mean.index, mean, ms=5, lw=2, label=shown_name(f"{name} (mean of {len(models)})"), **look)
     else:
         ax.plot([], [], "-", color=look["color"], lw=0.8, label=shown_name(f"{name} ({len(models)} models)"))
 

@@ -205,17 +205,23 @@ def name_lines(table: pd.DataFrame, label: str | Sequence[str]) -> tuple[pd.Seri
     columns = [label] if isinstance(label, str) else list(label)
     check_names("label", columns)
     check_columns(table, *columns)
-    parts = table[columns].astype(object).apply(lambda row: tuple(str(value) for value in row.dropna()), axis=1)
-    names = parts.map(", ".join)
-    known = {name: (part[:1] or ("",), part[1:]) for name, part in zip(names, parts, strict=True)}
-    kinds = list(dict.fromkeys(rest for _, rest in known.values()))
+    first, rest = _joined(table[columns[:1]]), _joined(table[columns[1:]])
+    names = (first + rest).str.removeprefix(", ")
+    known = {name: pair for name, *pair in sorted(set(zip(names, first, rest, strict=True)))}
+    kinds = list(dict.fromkeys(rest))
     if len(kinds) != 2:
-        return names, {name: _line_look(*style_of(name, sorted(known))) for name in sorted(known)}
-    firsts = sorted({first for (first,), _ in known.values()})
-    return names, {
-        name: _line_look(*style_of(first, firsts), is_pale=rest == kinds[1])
-        for name, ((first,), rest) in sorted(known.items())
-    }
+        return names, {name: _line_look(*style_of(name, list(known))) for name in known}
+    firsts = sorted({of_first.removeprefix(", ") for of_first, _ in known.values()})
+    looks = {name: style_of(of_first.removeprefix(", "), firsts) for name, (of_first, _) in known.items()}
+    return names, {name: _line_look(*look, is_pale=known[name][1] == kinds[1]) for name, look in looks.items()}
+
+
+def _joined(columns: pd.DataFrame) -> pd.Series:
+    """Of each row ", a, b", of its values that are not null."""
+    import pandas as pd
+
+    texts = [(", " + values.astype(str)).where(values.notna(), "") for _, values in columns.items()]
+    return sum(texts, start=pd.Series("", index=columns.index, dtype=object)).astype(str)
 
 
 def _line_look(colour: str, marker: str, is_pale: bool = False) -> dict[str, Any]:

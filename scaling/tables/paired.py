@@ -108,7 +108,7 @@ def _pairs(
     pairs = wide.dropna()
     if pairs.empty:
         raise ValueError(
-            f"no two runs with a {column!r} differ in {factor!r} alone{_what_else(runs, factor, identity)}"
+            f"no two runs with a {column!r} differ in {factor!r} alone{_what_else(runs, factor, values, identity)}"
         )
     if num_lost := len(runs) - 2 * len(pairs):
         lost = runs[~runs["_pair"].isin(pairs.index)]["run_id"].iloc[0]
@@ -120,12 +120,12 @@ def _pairs(
     return pairs
 
 
-def _what_else(runs: pd.DataFrame, factor: str, identity: Sequence[str]) -> str:
+def _what_else(runs: pd.DataFrame, factor: str, values: tuple[Any, Any], identity: Sequence[str]) -> str:
     """Columns that take no value with both values of the factor."""
-    sides = [side for _, side in runs.groupby(factor)]
-    apart = [name for name in identity if not _known(sides[0], name) & _known(sides[1], name)]
-    values = [f"{name} ({sides[0][name].iloc[0]} / {sides[1][name].iloc[0]})" for name in apart]
-    return f": they differ in {', '.join(values)} too; what belongs to it goes into `along`" if values else ""
+    a, b = (runs[(runs[factor] == value).to_numpy()] for value in values)
+    apart = [name for name in identity if not _known(a, name) & _known(b, name)]
+    ends = [f"{name} ({a[name].iloc[0]} / {b[name].iloc[0]})" for name in apart]
+    return f": they differ in {', '.join(ends)} too; what belongs to it goes into `along`" if ends else ""
 
 
 def _known(side: pd.DataFrame, name: str) -> set[Any]:

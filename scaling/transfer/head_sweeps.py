@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..cells import CELL_COLUMNS, number_rows
 from ..inputs import check_columns, check_fractions, column_of, finished_rows
 from .ranks import rank_correlations
 from .task_columns import find_tasks
@@ -33,7 +34,8 @@ def head_optima(
     below which there is nothing.
 
     Args:
-        records: a row a run that differs from the others in `setting` (and seed) only.
+        records: a row a run that differs from the others in `setting` (and seed) only; of several models, each with the
+            same settings, the errors are averaged.
         setting: column of the values tried, at least two, not negative.
         upstream: column of the upstream error.
         tasks: columns of downstream errors; None: every `<task>_<k>shot_error` and `<task>_finetune_error`.
@@ -48,7 +50,7 @@ def head_optima(
         upstream one is 0. Of tied values the best is the middle one, of an even number the lower of the two.
 
     Raises:
-        ValueError: a missing column, a value that is no fraction, or fewer than two settings.
+        ValueError: a missing column, a value that is no fraction, fewer than two settings, or models of other settings.
 
     Warns:
         FitWarning: `unfinished_runs` where rows from inside a run are among those of finished ones.
@@ -89,8 +91,26 @@ def mean_errors(records: pd.DataFrame, setting: str, columns: Sequence[str]) -> 
 
     records = records[finished_rows(records)]
     values = column_of(records, setting)
+    _check_same_values(records, setting, values)
     errors = {name: check_fractions(f"column {name!r}", column_of(records, name)) for name in columns}
     return pd.DataFrame(errors).groupby(values).mean()
+
+
+def _check_same_values(records: pd.DataFrame, setting: str, values: np.ndarray) -> None:
+    """Models that are averaged must have the same values of the setting: else the mean is of others at each value."""
+    names = [name for name in CELL_COLUMNS if name in records and name not in (setting, "seed")]
+    cells = number_rows(records, names)
+    found = [np.unique(values[cells == cell]) for cell in np.unique(cells)]
+    other = next((i for i, of_cell in enumerate(found) if not np.array_equal(of_cell, found[0])), None)
+    # Cells of one value each: what differs between them goes along with the setting.
+    if other is None or max(of_cell.size for of_cell in found) == 1:
+        return
+    rows = records.iloc[[np.argmax(cells == 0), np.argmax(cells == other)]]
+    which = [f"{name} {rows[name].iloc[0]} / {rows[name].iloc[1]}" for name in names if rows[name].nunique() > 1]
+    raise ValueError(
+        f"runs that are averaged must have the same values of {setting!r}, got {found[0].tolist()} and"
+        f" {found[other].tolist()} of runs that differ in {', '.join(which)}: choose a part of the records"
+    )
 
 
 def _optimum(grid: np.ndarray, mean: np.ndarray, tolerance: float) -> dict[str, object]:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 DEPTHS = {"vit": 12, "mixer": 12, "resnet": 9}
+VARIANTS = {"vit": "Ti/8", "mixer": "S/8", "resnet": "18"}
 RECIPES = {"small_scale": None, "sam": 0.05}
 
 
@@ -20,7 +21,7 @@ def records(*, families=("vit", "resnet"), seeds=(0, 1), decays=(0.05,), recipes
                         {
                             "run_id": f"{family}-{recipe}-{decay:g}-{seed}", "step": 900, "weights": "last",
                             "upstream_dataset": "procedural", "model_family": family,
-                            "model_variant": {"vit": "Ti/8", "mixer": "S/8", "resnet": "18"}[family], "depth": DEPTHS[family],
+                            "model_variant": VARIANTS[family], "depth": DEPTHS[family],
                             "train_examples": 6000, "planned_steps": 900, "cooled_down": True, "status": "ok",
                             "recipe": recipe, "sam_rho": RECIPES[recipe], "head_weight_decay": decay, "seed": seed,
                             "upstream_error": best + 0.01 * rng.standard_normal(),

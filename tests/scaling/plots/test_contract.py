@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import scaling as sc
 from scaling import frontier, tables, transfer, tuning
+from tests.scaling import measured
 from tests.scaling.frontier.hoffmann import isoflop_runs
 from tests.scaling.frontier.test_shapes import sweep
 
@@ -39,6 +40,20 @@ GRID = pd.DataFrame(
     [("S", 1e6, 1e3, 10, 0.5), ("S", 1e6, 1e4, 10, 0.48), ("L", 1e8, 1e3, 10, 0.4), ("L", 1e8, 1e4, 10, 0.2)],
     columns=["model_variant", "num_params", "train_examples", "images_seen", "upstream_error"],
 )
+
+
+MEASURED_RUNS = measured.records(families=("vit",), recipes=("small_scale", "sam"))
+MEASURED = measured.measurements(MEASURED_RUNS)
+
+
+def measurement(*names, runs=MEASURED_RUNS):
+    return sc.measurements.measurement_table(MEASURED, runs, *names)
+
+
+def gaps():
+    return tables.paired_difference(
+        MEASURED_RUNS, "upstream_error", "recipe", "small_scale", "sam", by=["model_family"], along=["sam_rho"]
+    )
 
 
 def pairs():
@@ -78,12 +93,18 @@ def arms():
 
 
 RESULTS = {
+    "plot_adversarial": lambda: (measurement("fgsm_error", "pgd_error"),),
+    "plot_against": lambda: (MEASURED_RUNS, "seed", "upstream_error"),
+    "plot_attention_distance": lambda: (measurement("attention_distance"),),
     "plot_audit": lambda: (tables.audit_values(["0.24", "0.23"], [0.24, 0.24]),),
     "plot_best_layers": lambda: (layers(),),
     "plot_best_models": lambda: (best_models(),),
     "plot_bottlenecks": lambda: (frontier.bottlenecks(GRID),),
+    "plot_by_layer": lambda: (measurement("weight_norm"),),
     "plot_chain": lambda: (chained(),),
     "plot_choice_loss": lambda: (transfer.choice_loss(UPSTREAM, DOWNSTREAM, DOWNSTREAM[::-1], width=0.1),),
+    "plot_cka": lambda: (measurement("cka", runs=MEASURED_RUNS[:1]),),
+    "plot_corruptions": lambda: (measurement("corruption_error"),),
     "plot_cost_ratio": lambda: (ratios(),),
     "plot_factors": lambda: (pairs(),),
     "plot_fit": lambda: (sc.fit_law("saturating_power", X, Y),),
@@ -97,6 +118,7 @@ RESULTS = {
     "plot_isoflop": lambda: (
         frontier.optimal_allocation(isoflop_runs(), y="upstream_loss", num_draws=20, approaches=["isoflop"]),
     ),
+    "plot_landscape": lambda: (measurement("loss", runs=MEASURED_RUNS[:1]),),
     "plot_law_comparison": lambda: (sc.compare_laws(X, Y, laws=["power", "saturating_power"]),),
     "plot_layers": lambda: (transfer.overlay_layers([0.2, 0.6, 0.5], [0.1, 0.3, 0.6], [0.3, 0.6, 0.7]),),
     "plot_lines": lambda: (transfer.fit_line(UPSTREAM, DOWNSTREAM),),
@@ -104,6 +126,7 @@ RESULTS = {
     "plot_optimal": lambda: (
         frontier.optimal_allocation(isoflop_runs(), y="upstream_loss", num_draws=20, approaches=["envelope"]),
     ),
+    "plot_paired_differences": lambda: (gaps(),),
     "plot_rank_flips": lambda: (tables.rank_flips(pd.DataFrame({"1k": [78, 77], "300M": [84, 87]})),),
     "plot_rank_matrix": lambda: (transfer.rank_correlations(ERRORS),),
     "plot_robustness": lambda: (
@@ -132,6 +155,7 @@ NAMED_Y = {
     "plot_best_layers",
     "plot_factors",
     "plot_law_comparison",
+    "plot_paired_differences",
     "plot_rank_matrix",
     "plot_row_comparison",
     "plot_scalings",

@@ -4,6 +4,7 @@ import pytest
 
 from scaling import FitWarning
 from scaling.transfer import compare_coupling, head_optima, optimum_against_rank
+from tests.scaling import measured
 
 DECAYS = [0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0]
 
@@ -147,3 +148,34 @@ def test_optima_beside_rank_correlations():
     np.testing.assert_allclose(table["rank_correlation"], [1, -1])
     with pytest.raises(ValueError, match="column 'svhn_10shot_error' is missing"):
         optimum_against_rank(frame, checkpoints.drop(columns="svhn_10shot_error"))
+
+
+# As a sweep writes them ---------------------------------------------------------------------------------------
+
+
+def test_a_sweep_with_seeds_of_several_models():
+    """The invented errors are least at .1 upstream and at .01 for pets; seeds scatter by .01."""
+    runs = measured.records(decays=DECAYS, seeds=(0, 1, 2, 3))
+    table = head_optima(runs, tolerance=0.01).set_index("task")
+    assert table.loc["upstream", "tied_low"] <= 0.1 <= table.loc["upstream", "tied_high"]
+    assert table.loc["pets", ["best_value", "status"]].tolist() == [0.01, "bracketed"]
+    ranks = optimum_against_rank(runs, runs)
+    assert ranks["task"].tolist() == ["pets"]
+
+
+def test_models_of_other_settings_are_not_averaged():
+    """Without its runs at 10, where errors are high, the mean at 10 would be of the other family alone."""
+    runs = measured.records(decays=DECAYS)
+    part = runs[(runs["model_family"] == "vit") | (runs["head_weight_decay"] < 10)]
+    with pytest.raises(ValueError, match=r"same values of 'head_weight_decay', got .* differ in model_family"):
+        head_optima(part)
+    assert len(head_optima(part[part["model_family"] == "resnet"])) == 2
+    fewer_seeds = runs[(runs["seed"] == 0) | (runs["head_weight_decay"] < 10)]
+    assert head_optima(fewer_seeds)["num_values"].tolist() == [6, 6]
+
+
+def test_what_goes_along_with_the_setting_is_no_other_model():
+    """The head's weight decay follows the body's where it is not given."""
+    runs = measured.records(decays=DECAYS, families=("vit",))
+    along = runs.assign(weight_decay=runs["head_weight_decay"])
+    assert head_optima(along)["best_value"].tolist() == head_optima(runs)["best_value"].tolist()

@@ -1,8 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scaling.transfer import best_layers, overlay_layers
+from scaling.layers import layer_order
+from scaling.transfer import best_layers, layer_accuracies, overlay_layers
+from tests.scaling import measured
 
 LAYERS = [*(f"block_{k}" for k in range(1, 13)), "pre_logits"]
 
@@ -145,3 +149,63 @@ def test_bad_overlays():
         overlay_layers([0.5], [0.1, 0.2], [0.1, 0.2])
     with pytest.raises(ValueError, match="must differ in upstream accuracy"):
         overlay_layers([0.5, 0.6], [0.2, 0.2], [0.1, 0.2])
+
+
+# As a sweep writes them ---------------------------------------------------------------------------------------
+
+
+def test_the_layers_of_a_sweep_have_an_order():
+    """Neither "embedding" nor "pre_logits" has a number; rows of fine-tuning have no layer."""
+    runs = measured.records(seeds=(0,))
+    table = best_layers(measured.evals(runs))
+    assert len(table) == 2 * 2 * 2  # models, tasks, probes
+    assert table.groupby("run_id")["num_layers"].first().to_dict() == {
+        "resnet-small_scale-0.05-0": 11, "vit-small_scale-0.05-0": 14,
+    }  # fmt: skip
+    pets = table[(table["task"] == "pets") & (table["run_id"] == "vit-small_scale-0.05-0")]
+    # Best at .85 of the way; the draws' noise of .005 moves it by less than two layers of 13.
+    assert pets["position"].between(0.7, 1.0).all()
+
+
+def test_each_rule_of_l2_is_a_probe():
+    frame = pd.concat([evals([0.2, 0.7, 0.6], l2_rule="fixed"), evals([0.2, 0.3, 0.6], l2_rule="held_out")])
+    assert best_layers(frame).set_index("l2_rule")["best_layer"].to_dict() == {
+        "fixed": "block_2",
+        "held_out": "block_3",
+    }
+
+
+def test_accuracies_of_each_layer_in_order():
+    frame = evals([0.2, 0.6, 0.7], draws=4)
+    frame.loc[frame["layer"] == "block_3", "error"] = [0.1, 0.2, 0.4, 0.5]
+    curve = layer_accuracies(frame)
+    assert curve["layer"].tolist() == ["block_1", "block_2", "block_3"]
+    assert curve["position"].tolist() == [0, 0.5, 1]
+    assert curve["accuracy"].tolist() == pytest.approx([0.2, 0.6, 0.7])
+    assert curve["standard_error"].iloc[-1] == pytest.approx(np.std([0.1, 0.2, 0.4, 0.5], ddof=1) / 2)
+    assert layer_accuracies(evals([0.2, 0.6]))["standard_error"].isna().all()
+    both = layer_accuracies(pd.concat([frame, evals([0.9, 0.1], task="svhn")]))
+    assert both.groupby("task")["layer"].agg(list).to_dict() == {
+        "pets": ["block_1", "block_2", "block_3"], "svhn": ["block_1", "block_2"],
+    }  # fmt: skip
+
+
+def test_layers_of_one_model_are_laid_over_all_models():
+    runs = measured.records(seeds=(0, 1, 2))
+    curves = layer_accuracies(measured.evals(runs[:1]))
+    pets = curves[(curves["task"] == "pets") & (curves["probe"] == "whitened")]
+    overlay = overlay_layers(pets["accuracy"], 1 - runs["upstream_error"], 1 - runs["pets_10shot_error"])
+    assert overlay.depth.size == 14
+    np.testing.assert_allclose(overlay.depth, pets["position"], atol=1e-15)  # rounding
+
+
+@given(st.lists(st.integers(1, 200), unique=True), st.sets(st.sampled_from(["embedding", "pre_logits", "head"])))
+def test_any_blocks_lie_between_the_embedding_and_the_pre_logits(blocks, others):
+    numbered = [f"block_{number}" for number in blocks]
+    order = list(layer_order([*others, *numbered]))
+    ends = [name for name in ("pre_logits", "head") if name in others]
+    assert order == [
+        *(["embedding"] if "embedding" in others else []),
+        *sorted(numbered, key=lambda name: int(name[6:])),
+        *ends,
+    ]
