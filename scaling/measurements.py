@@ -78,7 +78,7 @@ def add_measurements(
     `head_margin_train`, `head_margin_digits_test`, `pgd_error_eps=0.0039`. Of `corruption_error` there is the mean over
     all corruptions, `corruption_error_mean`, and over the severities of each, `corruption_error_blur`. Values of layers
     become their mean over layers and heads, `attention_distance_mean`; of `weight_norm` and `distance_to_init` there is
-    the sum over the layers below the head, `weight_norm_below_head`, beside `weight_norm_head`. `cka` and the surface
+    the sum over the layers below the head, `weight_norm_body`, beside `weight_norm_head`. `cka` and the surface
     of the `loss` have no column.
 
     Args:
@@ -109,7 +109,10 @@ def add_measurements(
     table = _of_records(measurements, records, names)
     if "upstream_dataset" in records:  # an upstream data set need not be named
         table["dataset"] = table["dataset"].mask(table["dataset"] == table["upstream_dataset"])
-    found = [wide for name in sorted(set(table["name"])) if name not in _NO_COLUMN for wide in _columns_of(name, table)]
+    names = [name for name in sorted(set(table["name"])) if name not in _NO_COLUMN]
+    found = [(name, wide) for name in names for wide in _columns_of(name, table)]
+    measured = set(table["name"])  # a sum or mean that was measured itself is not computed again
+    found = [wide.drop(columns=[name for name in wide if name in measured - {of}]) for of, wide in found]
     rows = [wide.reindex(np.arange(len(records))).set_axis(records.index) for wide in found]
     known = [name for wide in rows for name in wide if name in records]
     if known:
@@ -189,6 +192,8 @@ def _columns_of(name: str, table: pd.DataFrame) -> list[pd.DataFrame]:
         return _columns_of_corruptions(name, _by_other(rows.copy()))
     if name in _SUMMED:
         return _columns_of_weights(name, rows)
+    if rows["other"].isna().any():  # of whole layers, beside their parts
+        rows = rows[rows["other"].isna()]
     is_by_layer = rows["layer"].nunique() > 1 or rows["head"].notna().any()
     told_by = [part for part in told_by if not (is_by_layer and part == "other")]
     label = pd.Series(name, index=rows.index, dtype=object)
@@ -203,10 +208,11 @@ def _columns_of_corruptions(name: str, rows: pd.DataFrame) -> list[pd.DataFrame]
     wide = rows.pivot(index="_record", columns=["corruption", "severity"], values="value")
     kinds = sorted(set(wide.columns.get_level_values("corruption")))
     each = {f"{name}_{kind}": wide[kind].mean(axis=1, skipna=False) for kind in kinds}
-    return [wide.mean(axis=1, skipna=False).to_frame(f"{name}_mean").assign(**each)]
+    spoiled = wide.drop(columns="clean", level="corruption", errors="ignore")
+    return [spoiled.mean(axis=1, skipna=False).to_frame(f"{name}_mean").assign(**each)]
 
 
 def _columns_of_weights(name: str, rows: pd.DataFrame) -> list[pd.DataFrame]:
     is_head = rows["layer"] == "head"
-    below = rows[~is_head].groupby("_record")["value"].sum().to_frame(f"{name}_below_head")
+    below = rows[~is_head].groupby("_record")["value"].sum().to_frame(f"{name}_body")
     return [below, rows[is_head].groupby("_record")["value"].sum().to_frame(f"{name}_head")]

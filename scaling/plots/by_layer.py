@@ -37,8 +37,9 @@ def plot_by_layer(
     Args:
         table: from `measurement_table`, of one measurement that is taken by layer; or from `layer_accuracies`, with
             `y="accuracy"` and a `label` of its columns.
-        label: column, or columns, that name the lines; what else tells values of a model apart, as `other` does the two
-            MLPs of a Mixer, differs in the line.
+        label: column, or columns, that name the lines; what else tells values of a model apart, such as the split,
+            differs in the line. The parts of a layer (`other`, such as the two MLPs of a Mixer) are drawn where the
+            table has no values of whole layers.
         y: the column of the quantity.
         ax: where to draw; a new figure without.
         y_label: without, by the name of the measurement.
@@ -46,6 +47,8 @@ def plot_by_layer(
     check_columns(table, "layer", "position", y)
     quantity = _one_name(table, y)
     column_of(table, "position")  # a value without a layer has none
+    if "other" in table and table["other"].isna().any():
+        table = table[table["other"].isna()]  # whole layers; their parts are drawn where they are given alone
     told_by = [part for part in _PARTS if part in table and table[part].nunique(dropna=False) > 1]
     key = [part for part in KEY if part in table]
     names, looks = name_lines(table, label)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns
+from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from .by_layer import layer_ticks
 from .ranks import cell_digits, digits_fit
@@ -23,27 +23,33 @@ _CELL, _FRAME = 0.42, 2.4  # inches of a cell, and of the names and the bar
 _PALE = 0.6  # of a similarity, from which on black digits are read more easily
 
 
-def plot_cka(table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None) -> Axes:
+def plot_cka(
+    table: pd.DataFrame, other: str | None = None, *, label: str | Sequence[str] = "model_variant",
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
     """The similarity (linear CKA) of every two layers, of one model or of two, as a heat map.
 
     Args:
-        table: from `measurement_table`, of `cka`; of one model, and of one other where it was compared with several.
+        table: from `measurement_table`, of `cka`, of one model.
+        other: run id of the other model, or "init" for the model before training; None: the model with itself.
         label: column, or columns, that name the model.
         ax: where to draw; without, a new figure as large as the matrix needs.
 
     Raises:
-        ValueError: rows of several models or others.
+        ValueError: rows of several models, or none with that other.
 
     Source: Raghu et al. 2021 (arXiv 2108.08810), Figures 1 and 2.
     """
     check_columns(table, "run_id", "layer", "other_layer", "other_run", "value")
-    others = table["other_run"].fillna("").unique()
-    if table["run_id"].nunique() != 1 or len(others) != 1:
+    others = table["other_run"].fillna("")
+    if table["run_id"].nunique() != 1:
         raise ValueError(
-            "the table must be of one model and one other: choose by columns 'run_id' and 'other_run', got"
-            f" {table['run_id'].unique().tolist()[:6]} and {others.tolist()[:6]}"
+            f"the table must be of one model, got {table['run_id'].unique().tolist()[:6]}: choose a run_id"
         )
-    matrix = _matrix(table, is_own=others[0] in ("", table["run_id"].iloc[0]))
+    of_other = table[(others == (other or "")).to_numpy()]
+    if of_other.empty:
+        raise ValueError(f"other must be one of {[name or None for name in others.unique()][:6]}, got {other!r}")
+    matrix = _matrix(of_other.assign(value=column_of(of_other, "value")), is_own=other is None)
     fits = ax is None or digits_fit(ax, matrix.shape)
     ax = ax or new_axes(_CELL * matrix.shape[1] + _FRAME, _CELL * matrix.shape[0] + _FRAME - 0.8)
     image = ax.imshow(matrix.to_numpy(), cmap="magma", vmin=0, vmax=1, origin="lower", aspect="auto")
@@ -58,7 +64,7 @@ def plot_cka(table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant
     layer_ticks(ax, list(matrix.index), "y")
     ax.tick_params(length=0, labelsize="small")
     name = name_lines(table, label)[0].iloc[0]
-    ax.set(xlabel=_other_name(others[0], name, table["run_id"].iloc[0]), ylabel=f"layers of {name}")
+    ax.set(xlabel=_other_name(other, name), ylabel=f"layers of {name}")
     ax.figure.colorbar(image, ax=ax, pad=0.02).set_label("similarity (linear CKA)")
     return ax
 
@@ -69,11 +75,12 @@ def _matrix(table: pd.DataFrame, is_own: bool) -> pd.DataFrame:
     if is_own:
         layers = list(layer_order({*matrix.index, *matrix.columns}))
         matrix = matrix.reindex(index=layers, columns=layers)
-        return matrix.fillna(matrix.T)
+        matrix = matrix.fillna(matrix.T)
+        return matrix.mask(np.eye(len(layers), dtype=bool) & matrix.isna(), 1.0)  # a layer with itself
     return matrix.loc[list(layer_order(matrix.index)), list(layer_order(matrix.columns))]
 
 
-def _other_name(other: str, name: str, run_id: str) -> str:
-    if other in ("", run_id):
+def _other_name(other: str | None, name: str) -> str:
+    if other is None:
         return f"layers of {name}"
     return f"layers of {name} before training" if other == "init" else f"layers of {other}"

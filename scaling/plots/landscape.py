@@ -54,10 +54,11 @@ def plot_landscape(
     drawn = ax.contourf(across, up, height, levels=levels, cmap="viridis", norm=BoundaryNorm(levels, 256))
     ax.contour(across, up, height, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
     ax.plot(0, 0, "+", color="#D55E00", ms=12, mew=2.5)
-    if 0.0 in grid.index and 0.0 in grid.columns:
+    centre = height[np.ix_(up == 0, across == 0)].ravel()
+    if centre.size:
         at_centre = {"textcoords": "offset points", "xytext": (8, 6), "color": "white", "fontsize": "small"}
         box = {"facecolor": "black", "alpha": 0.45, "edgecolor": "none", "pad": 1.5}
-        ax.annotate(f"{grid.loc[0.0, 0.0]:.3g}", (0, 0), bbox=box, **at_centre)
+        ax.annotate(f"{centre[0]:.3g}", (0, 0), bbox=box, **at_centre)
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, ticks=levels[::2])
     bar.ax.set_yticklabels([f"{level:.2g}" for level in levels[::2]])
     bar.set_label("loss (nats)")

@@ -25,7 +25,8 @@ def plot_corruptions(
 ) -> Axes:
     """Error against the severity of each corruption, side by side, and of their mean; a line a name.
 
-    Models of one name, such as seeds, are averaged. The mean over all corruptions and severities is in the legend.
+    Models of one name, such as seeds, are averaged. The mean over all corruptions and severities is in the legend; the
+    error on clean images, where the table has it, stands at severity 0 of each and is not part of it.
 
     Args:
         table: from `measurement_table`, of `corruption_error`.
@@ -40,17 +41,19 @@ def plot_corruptions(
     check_columns(table, "run_id", "corruption", "severity", "value")
     check_fractions("column 'value'", column_of(table, "value"))
     names, looks = name_lines(table, label)
-    kinds = list(dict.fromkeys(table["corruption"]))
+    is_clean = (table["corruption"] == "clean").to_numpy()
+    kinds = list(dict.fromkeys(table["corruption"][~is_clean]))
+    _check_complete(table)
     severities = np.unique(column_of(table, "severity"))
-    _check_complete(table, len(kinds) * severities.size)
     ax = ax or new_axes(width=_INCHES * (len(kinds) + 1) + 1)
     for name, look in looks.items():
-        of_name = table[(names == name).to_numpy()]
-        mean = of_name["value"].mean()
+        member = (names == name).to_numpy()
+        mean = table["value"][member & ~is_clean].mean()
         for place, kind in enumerate([*kinds, None]):
-            rows = of_name if kind is None else of_name[of_name["corruption"] == kind]
+            of_kind = ~is_clean if kind is None else (table["corruption"] == kind).to_numpy()
+            rows = table[member & (of_kind | is_clean)]
             error = rows["value"].groupby(rows["severity"]).mean()
-            x = place * (severities.size + 1) + np.arange(severities.size)
+            x = place * (severities.size + 1) + np.searchsorted(severities, error.index.to_numpy(dtype=float))
             shown = shown_name(f"{name}: mean {mean:.3f}") if kind is None else None
             ax.plot(x, error, "-", lw=2.2 if kind is None else 1.3, ms=4, label=shown, **look)
     _name_panels(ax, [*(str(kind).replace("_", " ") for kind in kinds), "mean"], severities)
@@ -60,7 +63,8 @@ def plot_corruptions(
     return ax
 
 
-def _check_complete(table: pd.DataFrame, num_conditions: int) -> None:
+def _check_complete(table: pd.DataFrame) -> None:
+    num_conditions = len(table[["corruption", "severity"]].drop_duplicates())
     sizes = table.groupby("run_id", sort=False)[["corruption", "severity"]].apply(
         lambda rows: len(rows.drop_duplicates())
     )

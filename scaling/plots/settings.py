@@ -129,13 +129,15 @@ def _mark_crossings(ax: Axes, crossings: pd.DataFrame | None) -> None:
         return
     check_columns(crossings, "x_at", "y_at", "is_clear")
     named: list[np.ndarray] = []
-    for row in crossings.sort_values("x_at").itertuples():
-        ax.plot(row.x_at, row.y_at, "o", mfc="none", mec=LAW_COLOUR if row.is_clear else "0.6", ms=13, mew=1.3)
-        place = ax.transAxes.inverted().transform(ax.transData.transform((row.x_at, row.y_at)))
+    found = crossings.sort_values("x_at")
+    points = np.stack([column_of(found, "x_at"), column_of(found, "y_at")], axis=1)
+    for point, is_clear in zip(points, found["is_clear"], strict=True):
+        ax.plot(*point, "o", mfc="none", mec=LAW_COLOUR if is_clear else "0.6", ms=13, mew=1.3)
+        place = ax.transAxes.inverted().transform(ax.transData.transform(point))
         if all(np.abs(place - other).max() > _NEAR for other in named):
             named.append(place)
             beside = {"textcoords": "offset points", "xytext": (9, 6), "fontsize": "small", "color": LAW_COLOUR}
-            ax.annotate(short_count(row.x_at), (row.x_at, row.y_at), **beside)
+            ax.annotate(short_count(point[0]), (point[0], point[1]), **beside)
     for is_clear, colour, text in ((True, LAW_COLOUR, ""), (False, "0.6", ", perhaps")):
         if (crossings["is_clear"] == is_clear).any():
             ax.plot([], [], "o", mfc="none", mec=colour, ms=9, label=f"the order turns round{text}")

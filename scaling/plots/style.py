@@ -61,7 +61,7 @@ QUANTITY_LABELS = {
     "weight_norm": "norm of the weights", "distance_to_init": "distance of the weights to their start",
     "active_share": "share of active neurons", "active_share_mean": "share of active neurons, mean over layers",
     "attention_distance": "mean attention distance (pixels)", "hessian_top_eigenvalue": "top eigenvalue of the Hessian",
-    "weight_norm_below_head": "norms of the weights, sum over the layers below the head",
+    "weight_norm_body": "norms of the weights, sum over the layers below the head",
     "sharpness": "sharpness: rise of the loss (nats)", "corruption_error_mean": "error under corruptions, their mean",
 }  # fmt: skip
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))

@@ -105,7 +105,7 @@ def _check_same_values(records: pd.DataFrame, setting: str, values: np.ndarray) 
     # Cells of one value each: what differs between them goes along with the setting.
     if other is None or max(of_cell.size for of_cell in found) == 1:
         return
-    rows = records.iloc[[np.argmax(cells == 0), np.argmax(cells == other)]]
+    rows = records.iloc[[int(np.argmax(cells == 0)), int(np.argmax(cells == other))]]
     which = [f"{name} {rows[name].iloc[0]} / {rows[name].iloc[1]}" for name in names if rows[name].nunique() > 1]
     raise ValueError(
         f"runs that are averaged must have the same values of {setting!r}, got {found[0].tolist()} and"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LayerOverlay", "best_layers", "layer_accuracies", "overlay_layers"]
 
 _MODEL = ("run_id", "step", "weights")
-_PROBE = (*_MODEL, "task", "method", "probe", "num_shots", "l2_rule")  # one probe of one model
+_PROBE = (*_MODEL, "task", "method", "probe", "num_shots")  # one probe of one model
 
 
 def best_layers(
@@ -37,8 +37,7 @@ def best_layers(
     Args:
         evals: as `read_evals` returns: a row a model, task, shots, layer and draw. Rows of fine-tuning, which has no
             layer, are left out.
-        by: columns that tell one probe from another; None: those of run, task, method, probe, shots and rule of l2 that
-            there are.
+        by: columns that tell one probe from another; None: those of run, task, method, probe and shots that there are.
             With `by=["task", "num_shots"]` the layers of all models are averaged, which must have the same ones.
         layers: names from the input to the output; None: "embedding" first, then by the last number in each name,
             "pre_logits" last.

@@ -53,24 +53,27 @@ def _rows_of(run, rng):
         yield {"name": "weight_norm", "layer": layer, "value": (3 + 0.4 * place) * noise()}
         yield {"name": "distance_to_init", "layer": layer, "value": (1 + 0.3 * place) * noise()}
     for split, loss in (("train", 1.0), ("test", 0.6)):
-        for name, size in (("head_margin", 3.0), ("pre_logits_margin", 0.8)):
+        for name, layer, size in (("head_margin", "head", 3.0), ("pre_logits_margin", "pre_logits", 0.8)):
             value = size * loss / (0.05 + run.head_weight_decay) ** 0.3 * noise()
-            yield {"name": name, "dataset": "procedural", "split": split, "value": value, "num_examples": 256}
-        yield {"name": "head_margin", "dataset": "pets", "split": split, "value": 0.5 * loss * noise()}
+            yield {"name": name, "dataset": "procedural", "split": split, "value": value, "layer": layer,
+                   "num_examples": 256}  # fmt: skip
+        yield {"name": "head_margin", "dataset": "pets", "split": split, "layer": "head", "value": loss}
     yield {"name": "hessian_top_eigenvalue", "dataset": "procedural", "split": "train", "value": 80 * flat**2 * noise()}
     yield {"name": "sharpness", "dataset": "procedural", "split": "train", "other": "rho=0.05", "value": 0.2 * flat}
     for place in range(1, DEPTHS[run.model_family] + 1):
         share = (0.5 - 0.02 * place) * flat**0.5 * noise()
-        for other in ("token_mlp", "channel_mlp") if run.model_family == "mixer" else (None,):
+        for other in (None, "token_mlp", "channel_mlp") if run.model_family == "mixer" else (None,):
             yield {"name": "active_share", "layer": f"block_{place}", "other": other, "value": share}
         for head in range(3) if run.model_family == "vit" else ():
             reach = 12 - 10 * np.exp(-0.3 * place * (head + 0.4)) * noise()
             yield {"name": "attention_distance", "layer": f"block_{place}", "head": str(head), "value": max(reach, 1)}
     names = layers(run.model_family)
     for i, layer in enumerate(names):
-        for j, other in enumerate(names[i:], i):
+        for j, other in enumerate(names[i + 1 :], i + 1):
             alike = np.exp(-((i - j) ** 2) / (8 if run.model_family == "resnet" else 40))
             yield {"name": "cka", "layer": layer, "other": other, "value": float(alike)}
+    yield {"name": "corruption_error", "dataset": "procedural", "split": "test", "other": "clean:0",
+           "value": run.upstream_error}  # fmt: skip
     for kind, size in (("gaussian_noise", 0.06), ("defocus_blur", 0.04), ("contrast", 0.03), ("pixelate", 0.02)):
         for severity in range(1, 6):
             error = min(run.upstream_error + size * severity * (0.6 + 0.4 * flat), 1)

@@ -106,13 +106,14 @@ def test_bad_tables():
 def test_names_of_columns():
     added = [name for name in add_measurements(RUNS, ROWS) if name not in RUNS]
     assert added == [
-        "active_share_mean", "attention_distance_mean", "corruption_error_mean", "corruption_error_contrast",
+        "active_share_mean", "attention_distance_mean", "corruption_error_mean", "corruption_error_clean",
+        "corruption_error_contrast",
         "corruption_error_defocus_blur", "corruption_error_gaussian_noise", "corruption_error_pixelate",
-        "distance_to_init_below_head", "distance_to_init_head", "fgsm_error_eps=0.001", "fgsm_error_eps=0.0039",
+        "distance_to_init_body", "distance_to_init_head", "fgsm_error_eps=0.001", "fgsm_error_eps=0.0039",
         "fgsm_error_eps=0.0078", "fgsm_error_eps=0.0157", "head_margin_pets_test", "head_margin_pets_train",
         "head_margin_test", "head_margin_train", "hessian_top_eigenvalue", "near_duplicates", "near_duplicates_pets",
         "pgd_error_eps=0.001", "pgd_error_eps=0.0039", "pgd_error_eps=0.0078", "pgd_error_eps=0.0157",
-        "pre_logits_margin_test", "pre_logits_margin_train", "sharpness", "weight_norm_below_head", "weight_norm_head",
+        "pre_logits_margin_test", "pre_logits_margin_train", "sharpness", "weight_norm_body", "weight_norm_head",
     ]  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def test_weights_are_summed_below_the_head():
     layers = {"embedding": 1.0, "block_1": 2.0, "pre_logits": 4.0, "head": 8.0}
     norms = rows(*({"layer": layer, "value": value} for layer, value in layers.items()), name="weight_norm")
     wide = add_measurements(ONE, norms)
-    assert wide.loc[0, ["weight_norm_below_head", "weight_norm_head"]].tolist() == [7, 8]
+    assert wide.loc[0, ["weight_norm_body", "weight_norm_head"]].tolist() == [7, 8]
 
 
 def test_means_of_corruptions_are_of_all_and_null_where_one_is_missing():
@@ -139,6 +140,23 @@ def test_means_of_corruptions_are_of_all_and_null_where_one_is_missing():
     wide = add_measurements(pd.concat([ONE, ONE.assign(run_id="b")]), both)
     columns = ["corruption_error_mean", "corruption_error_blur", "corruption_error_noise"]
     np.testing.assert_allclose(wide[columns], [[0.4, 0.2, 0.6], [np.nan, 0.2, np.nan]])
+
+
+def test_clean_images_are_no_corruption_and_a_mean_that_was_measured_stays():
+    errors = rows({"other": "clean:0", "value": 0.1}, {"other": "blur:1", "value": 0.5}, name="corruption_error")
+    assert add_measurements(ONE, errors)["corruption_error_mean"].tolist() == [0.5]
+    both = pd.concat([errors, rows({"name": "corruption_error_mean", "value": 0.6})])
+    wide = add_measurements(ONE, both)
+    assert wide.columns.is_unique
+    assert wide["corruption_error_mean"].tolist() == [0.6]
+
+
+def test_of_layers_with_parts_the_whole_counts():
+    shares = rows(
+        {"layer": "block_1", "value": 0.2}, {"layer": "block_1", "other": "act", "value": 0.9},
+        {"layer": "block_2", "value": 0.4}, name="active_share",
+    )  # fmt: skip
+    assert add_measurements(ONE, shares)["active_share_mean"].tolist() == pytest.approx([0.3])
 
 
 def test_the_upstream_set_of_each_record_need_not_be_named():

@@ -50,7 +50,9 @@ def test_models_of_other_layers_are_drawn_by_position():
 
 
 def test_what_else_tells_values_apart_differs_in_the_line():
-    ax = sc.plots.plot_by_layer(table("active_share", model_family="mixer", seed=0, recipe="sam"))
+    of_mixer = table("active_share", model_family="mixer", seed=0, recipe="sam")
+    assert labels(sc.plots.plot_by_layer(of_mixer)) == ["S/8"]  # whole layers
+    ax = sc.plots.plot_by_layer(of_mixer[of_mixer["other"].notna()])
     assert labels(ax) == ["S/8, channel_mlp", "S/8, token_mlp"]
     assert [line.get_linestyle() for line in ax.lines] == ["-", "--"]
 
@@ -112,12 +114,19 @@ def test_half_a_matrix_of_one_model_is_completed():
 
 
 def test_two_models_have_their_own_layers():
-    of_two = table("cka", model_family="resnet", seed=0, recipe="sam").assign(other_run="init")
-    of_two = of_two[of_two["other_layer"] != "pre_logits"]
-    ax = sc.plots.plot_cka(of_two)
-    assert ax.images[0].get_array().shape == (10, 10)  # its last layer had a value with itself alone
+    own = table("cka", model_family="resnet", seed=0, recipe="sam")
+    layers = [("block_1", "block_1", 0.3), ("block_1", "block_2", 0.2), ("block_2", "block_1", 0.1),
+              ("block_2", "block_2", 0.4)]  # fmt: skip
+    other = own[:4].assign(other_run="init")
+    other[["layer", "other_layer", "value"]] = layers
+    both = pd.concat([own, other])
+    ax = sc.plots.plot_cka(both, "init")
+    assert ax.images[0].get_array().tolist() == [[0.3, 0.2], [0.1, 0.4]]  # not mirrored
     assert ax.get_xlabel() == "layers of 18 before training"
-    with pytest.raises(ValueError, match="must be of one model and one other"):
+    assert sc.plots.plot_cka(both).images[0].get_array().shape == (11, 11)
+    with pytest.raises(ValueError, match=r"other must be one of \[None, 'init'\], got 'b7'"):
+        sc.plots.plot_cka(both, "b7")
+    with pytest.raises(ValueError, match="must be of one model, got"):
         sc.plots.plot_cka(table("cka", model_family="resnet"))
 
 
@@ -153,7 +162,7 @@ def test_bad_landscapes():
 def test_corruptions_stand_side_by_side_and_their_mean_last():
     errors = table("corruption_error", model_family="vit")
     ax = sc.plots.plot_corruptions(errors, label="recipe")
-    means = errors.groupby("recipe")["value"].mean()
+    means = errors[errors["corruption"] != "clean"].groupby("recipe")["value"].mean()
     assert labels(ax) == [f"{name}: mean {means[name]:.3f}" for name in ("sam", "small_scale")]
     assert set(words(ax)) == {"gaussian noise", "defocus blur", "contrast", "pixelate", "mean"}
     of_sam = errors[errors["recipe"] == "sam"].groupby("severity")["value"].mean()
@@ -163,7 +172,7 @@ def test_corruptions_stand_side_by_side_and_their_mean_last():
 def test_models_without_a_corruption_are_not_compared():
     errors = table("corruption_error", model_family="vit")
     with pytest.raises(
-        ValueError, match=r"must have all 20 corruptions and severities of the table; run 'vit-.*' has 19"
+        ValueError, match=r"must have all 21 corruptions and severities of the table; run 'vit-.*' has 20"
     ):
         sc.plots.plot_corruptions(errors[1:])
 

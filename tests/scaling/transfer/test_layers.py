@@ -167,14 +167,6 @@ def test_the_layers_of_a_sweep_have_an_order():
     assert pets["position"].between(0.7, 1.0).all()
 
 
-def test_each_rule_of_l2_is_a_probe():
-    frame = pd.concat([evals([0.2, 0.7, 0.6], l2_rule="fixed"), evals([0.2, 0.3, 0.6], l2_rule="held_out")])
-    assert best_layers(frame).set_index("l2_rule")["best_layer"].to_dict() == {
-        "fixed": "block_2",
-        "held_out": "block_3",
-    }
-
-
 def test_accuracies_of_each_layer_in_order():
     frame = evals([0.2, 0.6, 0.7], draws=4)
     frame.loc[frame["layer"] == "block_3", "error"] = [0.1, 0.2, 0.4, 0.5]
