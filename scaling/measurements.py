@@ -100,9 +100,9 @@ def add_measurements(
     >>> records = pd.DataFrame({"run_id": ["a", "b"], "step": 9, "weights": "last", "upstream_error": [0.3, 0.2]})
     >>> rows = pd.DataFrame({"run_id": ["a", "a", "b"], "split": ["train", "test", "train"], "value": [3.0, 2.0, 1.0]})
     >>> add_measurements(records, rows.assign(step=9, weights="last", name="head_margin"))
-      run_id  step weights  upstream_error  head_margin_train  head_margin_test
-    0      a     9    last             0.3                3.0               2.0
-    1      b     9    last             0.2                1.0               NaN
+      run_id  step weights  upstream_error  head_margin_test  head_margin_train
+    0      a     9    last             0.3               2.0                3.0
+    1      b     9    last             0.2               NaN                1.0
     """
     import pandas as pd
 
