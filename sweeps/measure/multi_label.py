@@ -44,8 +44,8 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
 def multi_label_error(predictions: np.ndarray, label_sets: list[list[int]]) -> tuple[float, int]:
     """The error on the images that have a label, and how many they are.
 
-    >>> multi_label_error(np.array([3, 1, 0, 2]), [[1, 3], [0], [], [2]])
-    (0.3333333333333333, 3)
+    >>> multi_label_error(np.array([3, 1, 0, 2, 4]), [[1, 3], [0], [], [2], [5]])
+    (0.5, 4)
     """
     is_right = [label in labels for label, labels in zip(predictions.tolist(), label_sets, strict=True) if labels]
     return 1 - sum(is_right) / len(is_right), len(is_right)

@@ -4,11 +4,14 @@ import pytest
 import timm
 import torch
 
+import scaling as sc
 from sweeps.class_map import resolve_class_map
 from sweeps.data.training import load_training_data
 from sweeps.evaluate import Evaluator
 from sweeps.grid import make_plan
+from sweeps.jobs import run_trunk
 from sweeps.models import TimmConfig, VitConfig
+from sweeps.paths import SweepPaths
 from sweeps.spec import parse_spec
 from sweeps.train import new_state
 
@@ -96,3 +99,26 @@ def test_a_file_that_is_no_map_is_told(tmp_path, text):
 def test_a_model_that_learns_the_classes_takes_none():
     with pytest.raises(ValueError, match=r"evaluate\.class_map: model\.vit learns the upstream set's own classes"):
         resolve_class_map((0, 1), VitConfig(width=16, depth=1, patch=4), 8, 2)
+
+
+def test_a_checkpoint_is_measured_too_with_labels_that_number_its_outputs(checkpoint, tmp_path):
+    spec = {
+        "name": "mapped", "upstream": {"dataset": "digits", "image_size": 32}, "steps": 0,
+        "evaluate": {"class_map": MAP}, "model": {"timm": [{"name": NAME, "checkpoint": checkpoint}]},
+    }  # fmt: skip
+    config = make_plan(parse_spec(spec)).configs[0]
+    num_test = len(load_training_data(config, CPU).test.labels)
+    (tmp_path / "sets.json").write_text(json.dumps([list(range(CLASSES))] * num_test))
+    measure = {"names": "all", "label_sets": str(tmp_path / "sets.json"), "max_examples": 16}
+    plan = make_plan(parse_spec(spec | {"measure": measure}))
+    assert "attention_distance" not in plan.configs[0].measure.names
+    run_trunk(plan.trunks[0], SweepPaths(tmp_path / "run"), "mapped", "cpu", lambda images, runs: None)
+    assert sc.read_records(tmp_path / "run")["failure"].isna().all()
+    rows = sc.read_measurements(tmp_path / "run").set_index("name")
+    assert rows.loc["multi_label_error", "value"] == 0  # every output is right
+    assert {"cka", "feature_cosine_min"} <= set(rows.index)
+    (tmp_path / "sets.json").write_text(json.dumps([[CLASSES]] * num_test))
+    with pytest.raises(ValueError, match="must have a list of classes 0 to 24, got"):
+        make_plan(parse_spec(spec | {"measure": measure}))
+    with pytest.raises(ValueError, match=r"measure\.against: model\.timm is not trained here"):
+        make_plan(parse_spec(spec | {"measure": {"names": "cka", "against": "init"}}))

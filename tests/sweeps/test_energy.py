@@ -4,8 +4,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from sweeps import energy
+from sweeps import energy, train
+from sweeps.data.training import load_training_data
 from sweeps.energy import EnergyMeter, PackageCounter, gpu_counter
+from sweeps.evaluate import Evaluator
+from sweeps.paths import TrunkPaths
+
+from .conftest import plan_of
 
 CPU = torch.device("cpu")
 
@@ -50,6 +55,55 @@ def test_it_is_read_now_and_then(meter, monkeypatch):
     counted.tick(trained)
     assert trained.energy_joules == 3
     counted.tick(trained)  # the counter has no third reading to give
+
+
+@pytest.fixture
+def steps_done(monkeypatch):
+    """A device that uses 2 J a step and 50 J an evaluation; how often a step was done."""
+    done, evaluate = [], Evaluator.evaluate
+
+    def dear(self, state):
+        evaluate(self, state)
+        done.extend([None] * 25)
+
+    monkeypatch.setattr(Evaluator, "evaluate", dear)
+    monkeypatch.setattr(energy, "_counter", lambda device: lambda: 2.0 * len(done))
+    return done
+
+
+def finished_runs(configs, folder, steps_done, stop=None):
+    def on_step(num_images):
+        steps_done.append(None)
+        if stop is not None and on_step.left == 0:
+            raise KeyboardInterrupt
+        on_step.left -= 1
+
+    on_step.left = stop or 0
+    data = load_training_data(configs[0], CPU)
+    return {
+        evaluation["columns"]["energy_joules"]: evaluation["step"]
+        for run in train.train_trunk(configs, data, TrunkPaths(folder), CPU, on_step)
+        for evaluation in run.evaluations
+    }
+
+
+def test_a_run_has_the_energy_of_its_own_steps(tmp_path, steps_done, monkeypatch):
+    """Whatever was evaluated on the way, whichever runs share its trunk, and wherever it was killed."""
+    monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
+    spec = {"train_examples": [200], "steps": [20, 40], "downstream": None, "evaluate__every": "5 steps"}
+    configs = plan_of(**spec).trunks[0].configs
+    expected = {2.0 * step: step for step in range(5, 41, 5)}
+    assert finished_runs(configs, tmp_path / "whole", steps_done) == expected
+    with pytest.raises(KeyboardInterrupt):
+        finished_runs(configs[1:], tmp_path / "cut", steps_done, stop=23)
+    assert finished_runs(configs[1:], tmp_path / "cut", steps_done) == expected
+
+
+def test_a_model_that_is_not_trained_has_none():
+    state = train.new_state(config := plan_of(steps=[20]).configs[0], CPU)
+    data = load_training_data(config, CPU)
+    Evaluator(config, data.seen, data.val, data.test, CPU).evaluate(state)
+    assert state.evaluations[0]["columns"]["energy_joules"] is None
 
 
 # Processors ---------------------------------------------------------------------------------------------------

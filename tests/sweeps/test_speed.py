@@ -5,7 +5,13 @@ import pytest
 import torch
 from torch import nn
 
+from sweeps import evaluate
+from sweeps.data.training import load_training_data
+from sweeps.evaluate import Evaluator
 from sweeps.speed import TimedForward
+from sweeps.train import new_state
+
+from .conftest import plan_of
 
 
 class Slow(nn.Module):
@@ -55,3 +61,18 @@ def test_a_real_pass(monkeypatch):
     for _ in range(4):
         timed(model, torch.zeros(5, 1))
     assert 5 / 0.02 / 10 < timed.images_per_second <= 5 / 0.02  # at most what the model takes; the machine may be busy
+
+
+def test_an_evaluation_tells_the_speed_on_the_test_images(monkeypatch):
+    cpu = torch.device("cpu")
+    config = plan_of(steps=[20], downstream=None).configs[0]
+    data, state = load_training_data(config, cpu), new_state(config, cpu)
+    evaluator = Evaluator(config, data.seen, data.val, data.test, cpu)
+    evaluator.evaluate(state)  # 300 test images are no three batches
+    monkeypatch.setattr(evaluate, "_BATCH", 50)
+    started = time.perf_counter()
+    evaluator.evaluate(state)
+    seconds = time.perf_counter() - started
+    few, many = (e["columns"]["inference_images_per_second"] for e in state.evaluations)
+    assert few is None
+    assert many > 250 / seconds  # five batches of its six are timed, in less than all of the time
