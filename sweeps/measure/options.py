@@ -2,6 +2,7 @@
 place. Reading them takes no torch."""
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def read_label_sets(config: "RunConfig") -> list[list[int]]:
     """
     path, field = config.measure.label_sets or "", "measure.label_sets"
     try:
-        sets = json.loads(Path(path).read_text())
+        sets = _parsed(path, Path(path).stat().st_mtime_ns)
     except OSError as error:
         raise ValueError(f"{field}: no file can be read: {error.strerror}, got {path!r}") from error
     except ValueError as error:
@@ -69,6 +70,12 @@ def read_label_sets(config: "RunConfig") -> list[list[int]]:
             f"{field}: must have a list for each of the {num_images} test images of {name!r}, got {len(sets)}"
         )
     return sets
+
+
+@lru_cache(maxsize=4)
+def _parsed(path: str, changed: int) -> Any:
+    """Once for all cells of a grid."""
+    return json.loads(Path(path).read_text())
 
 
 def _check_sets(sets: Any, path: str, num_classes: int) -> None:
