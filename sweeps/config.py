@@ -170,12 +170,15 @@ class EvaluateConfig(Section):
         max_upstream: at most so many test images.
         max_train: at most so many training images, for the training error; 0 leaves it out.
         stop_after: end a run when its error on the held-out part has not fallen for so many evaluations.
+        class_map: of a checkpoint that tells other classes apart, its output for each of the upstream set's classes;
+            its errors are then over all its outputs.
     """
 
     every_steps: Count | None = None
     max_upstream: Count | None = None
     max_train: Whole = 1000
     stop_after: Count | None = None
+    class_map: tuple[Whole, ...] | None = None
 
 
 class DownstreamConfig(Section):
@@ -199,6 +202,11 @@ class MeasureConfig(Section):
     Attributes:
         names: keys of `sweeps.measure.MEASUREMENTS`; of a spec also "all", those that the model can give.
         max_examples: at most so many training images, and so many test images.
+        against: whose layers `cka` compares the model's with beside its own: the `model.safetensors` of another run, or
+            "init", the untrained model.
+        against_version: of that file its sha256, filled in; in place of its path it tells one run from another.
+        label_sets: for `multi_label`, a JSON file of a list of valid labels for each test image of the upstream set.
+        label_sets_version: as `against_version`.
     """
 
     names: Annotated[
@@ -207,6 +215,10 @@ class MeasureConfig(Section):
         AfterValidator(no_repeats),
     ] = ()
     max_examples: Count = 256
+    against: str | None = None
+    against_version: str | None = None
+    label_sets: str | None = None
+    label_sets_version: str | None = None
 
 
 class RunConfig(Section):
@@ -257,7 +269,8 @@ class RunConfig(Section):
 
     def _identity(self) -> dict[str, Any]:
         of_the_machine: Any = {
-            "upstream": {"folder", "workers"}, "model": {"checkpoint"}, "recipe": {"teacher"}, "keep_model": True,
+            "upstream": {"folder", "workers"}, "model": {"checkpoint"}, "recipe": {"teacher"},
+            "measure": {"against", "label_sets"}, "keep_model": True,
         }  # fmt: skip
         values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
         if tasks := values.get("downstream", {}).get("tasks"):

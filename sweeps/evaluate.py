@@ -1,7 +1,7 @@
 """What a trained model is asked: its upstream errors, and few-shot errors on the downstream tasks."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from .data.images import Images, load_images, normalise
 from .data.subsets import sample_rows
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
+from .speed import TimedForward
 from .state import TrainingState
 from .verdicts import best_index, is_memorised
 
@@ -57,16 +58,19 @@ class Evaluator:
         common = {
             "cooled_down": False,
             "wall_seconds": state.seconds,
+            "energy_joules": state.energy_joules if state.step else None,
             "training_images_per_second": state.step * self.config.recipe.batch_size / max(state.seconds, 1e-9) or None,
             "precision": precision_of(self.config, self.device),
         }
         state.evaluations.append({"step": state.step, "weights": weights, "columns": common | columns, "evals": evals})
 
     def _ask(self, model: nn.Module) -> dict[str, Any]:
-        if getattr(model, "num_classes", self.config.num_classes) != self.config.num_classes:
+        is_mapped = self.config.evaluate.class_map is not None
+        if not is_mapped and getattr(model, "num_classes", self.config.num_classes) != self.config.num_classes:
             return {}  # a checkpoint that tells other classes apart: it has downstream errors only
+        timed = TimedForward()
         with autocast(self.config, self.device):
-            test = evaluate_upstream(model, self.test)
+            test = evaluate_upstream(model, self.test, timed)
             val = evaluate_upstream(model, self.val) if len(self.val.labels) else {}
             train = evaluate_upstream(model, self.seen) if len(self.seen.labels) else {}
         return {
@@ -74,6 +78,7 @@ class Evaluator:
             "upstream_val_error": val.get("error"),
             "upstream_num_eval": len(self.test.labels),
             "train_error": train.get("error"),
+            "inference_images_per_second": timed.images_per_second,
         }
 
     def _memorised(self, state: TrainingState, columns: dict[str, Any]) -> bool | None:
@@ -111,9 +116,11 @@ def _train_loss(state: TrainingState) -> float | None:
 
 
 @torch.inference_mode()
-def evaluate_upstream(model: nn.Module, images: Images) -> dict[str, float]:
+def evaluate_upstream(
+    model: nn.Module, images: Images, forward: Callable[[nn.Module, torch.Tensor], torch.Tensor] = nn.Module.__call__
+) -> dict[str, float]:
     """Top-1 error, top-5 error (fractions) and cross-entropy (nats) on labelled images."""
-    logits = _run(model, images, lambda model, x: model(x)).float()
+    logits = _run(model, images, forward).float()
     labels = images.labels.to(logits.device)
     top = logits.topk(min(5, logits.shape[1]), dim=1).indices == labels[:, None]
     return {

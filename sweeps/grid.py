@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .class_map import resolve_class_map
 from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .measure import resolve_measurements
+from .models.shape import ModelShape
 from .recipes import find_recipe
 from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
@@ -156,7 +158,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         recipe=cell.recipe,
         schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
-        evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
+        evaluate=_evaluate(cell.evaluate, upstream, steps, sizes, model),
         downstream=downstream,
         precision=cell.precision,
         threads=cell.threads,
@@ -195,7 +197,9 @@ def _schedule_spec(cell: CellSpec) -> ScheduleSpec:
     return cell.schedule or ScheduleSpec.model_validate(find_recipe(cell.recipe.name).schedule)
 
 
-def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int]) -> EvaluateConfig:
+def _evaluate(
+    spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: dict[str, int], model: ModelShape
+) -> EvaluateConfig:
     """An `every` beyond the run's end evaluates at the end only."""
     every = spec.every.in_steps(**sizes, total_steps=steps) if spec.every and steps else None
     if spec.every and every == 0:
@@ -207,7 +211,8 @@ def _evaluate(spec: EvaluateSpec, upstream: UpstreamConfig, steps: int, sizes: d
             "evaluate.stop_after: goes by the error on held-out training images, and upstream.val_fraction holds out"
             f" none of {upstream.num_train}"
         )
-    return EvaluateConfig(every_steps=every, **spec.model_dump(exclude={"every"}))
+    class_map = resolve_class_map(spec.class_map, model, upstream.image_size, upstream.num_classes)
+    return EvaluateConfig(**spec.model_dump(exclude={"every", "class_map"}), every_steps=every, class_map=class_map)
 
 
 def _written(duration: Duration) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["check_teacher", "load_model", "read_config", "save_model"]
+__all__ = ["check_teacher", "file_sha256", "load_model", "read_config", "save_model"]
 
 
 def save_model(path: Path, model: "nn.Module", config: RunConfig) -> None:
@@ -69,7 +69,12 @@ def check_teacher(path: str, upstream: UpstreamConfig) -> str:
         theirs, ours = getattr(config, field), getattr(upstream, field)
         if theirs != ours:
             raise ValueError(f"recipe.teacher: must have the student's {field} {ours}, got {theirs} in {path}")
-    return _sha256(path, Path(path).stat().st_mtime_ns)
+    return file_sha256(path)
+
+
+def file_sha256(path: str | Path) -> str:
+    """The hash of a file's content, looked at anew where the file was written since."""
+    return _sha256(str(path), Path(path).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=16)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
+from .class_map import check_class_map
 from .config import DatasetName, DownstreamConfig, MeasureConfig, RecipeConfig, ScheduleKind
 from .durations import Duration, parse_duration
 from .fields import Amount as Number
@@ -24,7 +25,8 @@ _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
 _LIST_FIELDS = {
     "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
-    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "measure.names",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "evaluate.class_map",
+    "measure.names",
 }  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
@@ -168,6 +170,7 @@ class EvaluateSpec(Section):
     max_upstream: Count | None = None
     max_train: Whole = 1000
     stop_after: Count | None = None
+    class_map: Annotated[Any, BeforeValidator(check_class_map)] = None
 
 
 class CellSpec(Section):

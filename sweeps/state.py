@@ -19,6 +19,7 @@ class TrainingState:
 
     Attributes:
         average: a copy of the model that holds a moving average of its weights (timm's ModelEmaV3), or None.
+        seconds, energy_joules: of the training steps alone; the energy is None where the device does not tell it.
         stopped: whether the error on the held-out part has stopped falling.
     """
 
@@ -27,6 +28,7 @@ class TrainingState:
     average: nn.Module | None = None
     step: int = 0
     seconds: float = 0.0
+    energy_joules: float | None = 0.0
     diverged_step: int | None = None
     stopped: bool = False
     losses: list[torch.Tensor] = field(default_factory=list)  # since the last line of the log

@@ -17,9 +17,11 @@ import torch
 from torch import nn
 
 from .acceleration import accelerate
+from .class_map import labels_as_outputs
 from .config import RunConfig
 from .data.batches import Source
 from .data.training import TrainingData, training_source
+from .energy import EnergyMeter
 from .evaluate import Evaluator, mark_finished
 from .initial import initial_model
 from .measure.subject import measure_model
@@ -101,7 +103,7 @@ class Trainer:
 
     def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
         """Train until `stop`, or until the run diverges or stalls."""
-        saved = time.monotonic()
+        saved, energy = time.monotonic(), EnergyMeter(self.device)
         every = config.evaluate.every_steps
         step = TrainingStep(config, self.device, self.teacher, cropped=self.source.crops)
         while state.step < stop and state.diverged_step is None and not state.stopped:
@@ -110,12 +112,16 @@ class Trainer:
             if state.step % _LOG_EVERY_STEPS == 0:
                 self._log(state, config)
             state.seconds += time.perf_counter() - started
+            energy.tick(state)
             self.on_step(config.recipe.batch_size)
             if every and state.step % every == 0 and state.diverged_step is None:
-                self._evaluate(state, config)
+                with energy.paused(state):
+                    self._evaluate(state, config)
             if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
-                save_checkpoint(state, self.paths)
+                with energy.paused(state):
+                    save_checkpoint(state, self.paths)
                 saved = time.monotonic()
+        energy.add_to(state)
 
     def finish(self, state: TrainingState, config: RunConfig) -> None:
         """The last line of the log, and the last evaluation where none was due at the last step."""
@@ -138,7 +144,7 @@ class Trainer:
         if not config.measure.names:
             return
         most = min(config.measure.max_examples, len(self.data.train.labels))
-        train = self.data.train.take(np.arange(most)).read()
+        train = labels_as_outputs(self.data.train.take(np.arange(most)).read(), config.evaluate.class_map)
         for evaluation in state.evaluations:
             if evaluation["step"] == state.step and evaluation["columns"]["status"] == "ok":
                 model = state.model if evaluation["weights"] == "last" else state.average.module  # type: ignore[union-attr]

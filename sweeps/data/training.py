@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..class_map import labels_as_outputs
 from ..config import RunConfig, UpstreamConfig
 from .batches import Source
 from .datasets import find_dataset, folder_versions
@@ -25,6 +26,8 @@ class TrainingData:
         seen: some of it, for the training error.
         val: the held-out part of the training set.
         test: images of the test part.
+
+    Labels of those that a model is asked about are numbers of its outputs, by `evaluate.class_map` where there is one.
     """
 
     train: Images | MappedImages | StreamedImages
@@ -48,7 +51,8 @@ def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
     seen = train.take(kept[chosen[: asked.max_train]]).read()
     val, test = (part.read_once() for part in (train.take(kept[held_out]), test))
     images = subset(train, kept[chosen]) if isinstance(train, Images) else train.take(kept[chosen])
-    return TrainingData(images, *(_on(part, device) for part in (seen, val, test)))
+    parts = (labels_as_outputs(part, asked.class_map) for part in (seen, val, test))
+    return TrainingData(images, *(_on(part, device) for part in parts))
 
 
 def training_source(config: RunConfig, data: TrainingData, device: torch.device) -> Source:

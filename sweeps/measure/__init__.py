@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .attention_distance import why_not as no_attention
+
 if TYPE_CHECKING:
     from ..config import MeasureConfig, RunConfig
 
@@ -29,9 +31,25 @@ class Measurement:
     why_not: Callable[["RunConfig"], str | None] = lambda config: None
 
 
+def _no_label_sets(config: "RunConfig") -> str | None:
+    return None if config.measure.label_sets else "measure.label_sets gives no valid labels of its test images"
+
+
 MEASUREMENTS = {
     "weight_norms": Measurement(
         ("weight_norm", "distance_to_init"), "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40"
+    ),
+    "cka": Measurement(
+        ("cka",), "Kornblith et al. 2019 (arXiv 1905.00414); Raghu et al. 2021 (arXiv 2108.08810), Figure 1"
+    ),
+    "attention_distance": Measurement(
+        ("attention_distance",), "Dosovitskiy et al. 2020 (arXiv 2010.11929), Figures 7, 11", no_attention
+    ),
+    "half_precision": Measurement(
+        ("feature_cosine_mean", "feature_cosine_min"), "a check that features survive bfloat16 and float16"
+    ),
+    "multi_label": Measurement(
+        ("multi_label_error", "multi_label_left_out"), "Beyer et al. 2020 (arXiv 2006.07159)", _no_label_sets
     ),
 }
 
@@ -40,14 +58,19 @@ def resolve_measurements(asked: "MeasureConfig", config: "RunConfig") -> "Measur
     """What is asked of a run, "all" replaced by what it can give, in the order of the table.
 
     Raises:
-        ValueError: a measurement by name that the run cannot give: the fact.
+        ValueError: a measurement by name that the run cannot give: the fact; or an option that it cannot use.
     """
-    reasons = {name: measurement.why_not(config) for name, measurement in MEASUREMENTS.items()}
+    if asked == type(asked)():
+        return asked
+    from .options import resolve_options
+
+    config = config.model_copy(update={"measure": asked})
+    is_asked = set(MEASUREMENTS if "all" in asked.names else asked.names)
+    reasons = {name: measurement.why_not(config) for name, measurement in MEASUREMENTS.items() if name in is_asked}
     for name in asked.names:
         if name != "all" and reasons[name]:
             raise ValueError(
                 f"measure.names: {config.model.family} {config.model.variant} has no {name}: {reasons[name]}"
             )
-    is_asked = set(MEASUREMENTS if "all" in asked.names else asked.names)
     names = tuple(name for name in MEASUREMENTS if name in is_asked and not reasons[name])
-    return asked.model_copy(update={"names": names})
+    return resolve_options(config.model_copy(update={"measure": asked.model_copy(update={"names": names})}))

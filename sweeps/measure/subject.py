@@ -31,6 +31,7 @@ class Subject:
             look at and no second derivative.
         train: up to `measure.max_examples` of the images trained on, not augmented; `test`: of the test images.
         device: where the model and the images lie.
+        all_test: the test images that the model's errors are of, wherever they lie.
     """
 
     config: RunConfig
@@ -38,6 +39,7 @@ class Subject:
     train: Images
     test: Images
     device: torch.device
+    all_test: Images | None = None
 
     @cached_property
     def untrained(self) -> nn.Module:
@@ -52,6 +54,11 @@ class Subject:
         """Normalised images float32 (b, 3, height, width) and labels int64 (b,)."""
         for batch in images.batches(batch_size):
             yield normalise(batch.pixels), batch.labels
+
+    def some_test(self, part: int) -> Images:
+        """Of the test images at most 1 / part of `measure.max_examples`, for what is dear."""
+        most = max(1, self.config.measure.max_examples // part)
+        return self.test.take(_spread_rows(len(self.test.labels), most))
 
     def row(self, name: str, value: float, **where: Any) -> dict[str, Any]:
         """A row of the measurements; `where` says layer, head, other, split, dataset, num_examples as far as they
@@ -73,12 +80,13 @@ def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Imag
     names = config.measure.names
     if not names:
         return Measured([], {})
-    most = np.arange(config.measure.max_examples)
-    train, test = (part.take(most[: len(part.labels)]).to(device) for part in (train, test))
+    all_test, most = test, config.measure.max_examples
+    train = train.take(np.arange(min(most, len(train.labels)))).to(device)
+    test = test.take(_spread_rows(len(test.labels), most)).to(device)
     rows: list[dict[str, Any]] = []
     faults: dict[str, str] = {}
     for name in names:
-        subject = Subject(config, _plain_copy(config, model, device), train, test, device)
+        subject = Subject(config, _plain_copy(config, model, device), train, test, device, all_test)
         try:
             found = list(import_module(f"{__package__}.{name}").measure(subject))
             wrong = [row for row in found if not isfinite(row["value"])]
@@ -88,6 +96,12 @@ def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Imag
         except Exception:  # whatever a measurement can raise, the model is trained and its errors are known
             faults[name] = traceback.format_exc()
     return Measured(rows, faults)
+
+
+def _spread_rows(num_images: int, most: int) -> np.ndarray:
+    """At most so many rows, evenly over all: test images may lie class by class."""
+    count = min(num_images, most)
+    return np.arange(count) * num_images // max(1, count)
 
 
 def _plain_copy(config: RunConfig, model: nn.Module, device: torch.device) -> nn.Module:

@@ -14,7 +14,7 @@ __all__ = ["TimmConfig"]
 
 class TimmConfig(ModelShape):
     """A trained model, for runs with `steps: 0`: its few-shot errors, and its upstream error where it has the
-    upstream set's number of classes.
+    upstream set's number of classes, or where `evaluate.class_map` says which of its outputs they are.
 
     A spec entry may be the name alone. The model sees images of the upstream set's size, scaled as its weights expect.
 

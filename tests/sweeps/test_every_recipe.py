@@ -51,7 +51,10 @@ def run(configs, folder, on_step=lambda n: None):
 
 
 def result(finished):
-    columns = [{k: v for k, v in e["columns"].items() if "second" not in k} for e in finished.evaluations]
+    columns = [
+        {k: v for k, v in e["columns"].items() if "second" not in k and k != "energy_joules"}
+        for e in finished.evaluations
+    ]
     return json.dumps([columns, finished.log])
 
 

@@ -23,7 +23,10 @@ from sweeps.spec import SpecError, parse_spec
 from .conftest import changed, plan_of
 
 # Times and places differ between runs; all else must not.
-UNREPEATABLE = ["wall_seconds", "training_images_per_second", "peak_memory_bytes", "host", "device", "git_commit"]
+UNREPEATABLE = [
+    "wall_seconds", "training_images_per_second", "inference_images_per_second", "energy_joules", "peak_memory_bytes",
+    "host", "device", "git_commit",
+]  # fmt: skip
 SWEEP = [sys.executable, "-m", "sweeps"]
 
 

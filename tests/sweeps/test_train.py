@@ -27,10 +27,10 @@ def run(configs, folder, on_step=lambda n: None):
 
 
 def result(finished):
-    """What of a run must repeat to the last bit: everything but the times."""
+    """What of a run must repeat to the last bit: everything but the times and the energy."""
     timeless = []
     for evaluation in finished.evaluations:
-        columns = {k: v for k, v in evaluation["columns"].items() if "second" not in k}
+        columns = {k: v for k, v in evaluation["columns"].items() if "second" not in k and k != "energy_joules"}
         timeless.append({**evaluation, "columns": columns})
     return json.dumps([timeless, finished.log])
 
