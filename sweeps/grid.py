@@ -223,7 +223,7 @@ def _written(duration: Duration) -> str:
 @lru_cache(maxsize=8)
 def _present(asked: tuple[str, ...], field: str) -> dict[str, tuple[str, ...]]:
     """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
-    tasks = expand_tasks(asked).tasks
+    tasks = expand_tasks(asked).tasks if asked else ()
     _check_names(tasks, field)
     return {"tasks": tasks, "folder_versions": folder_versions(tasks, field)}
 
