@@ -16,8 +16,8 @@ from .recipes import find_recipe
 from .schedules import SCHEDULES
 
 __all__ = [
-    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "MeasureConfig", "RecipeConfig",
-    "RunConfig", "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
+    "NUMERICS_VERSION", "DatasetName", "DownstreamConfig", "EvaluateConfig", "FinetuneConfig", "MeasureConfig",
+    "RecipeConfig", "RunConfig", "ScheduleConfig", "ScheduleKind", "UpstreamConfig",
 ]  # fmt: skip
 
 NUMERICS_VERSION = 2  # raised when a change of the code changes the golden losses
@@ -42,6 +42,23 @@ def _kind(value: Any) -> Any:
 
 
 ScheduleKind = Annotated[str, BeforeValidator(_kind)]
+
+
+def _examples(value: Any) -> Any:
+    if value != "all" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise ValueError("must be a number of images or 'all'")
+    return value
+
+
+_MOST_VAL = 5000  # images that a learning rate is chosen on: an error of .5 has a standard error of .007
+
+LearningRates = Annotated[
+    tuple[Annotated[Amount, Field(gt=0)], ...],
+    BeforeValidator(lambda rates: (rates,) if isinstance(rates, int | float | str) else rates),
+    Field(min_length=1),
+    AfterValidator(no_repeats),
+    AfterValidator(lambda rates: tuple(sorted(rates))),  # the order means nothing, and so does not enter the run id
+]
 
 
 class UpstreamConfig(Section):
@@ -196,6 +213,54 @@ class DownstreamConfig(Section):
     max_eval: Count | None = 1000
 
 
+class FinetuneConfig(Section):
+    """Transfer by fine-tuning all weights, at a run's end; see `sweeps.finetune`.
+
+    Attributes:
+        tasks: as in `DownstreamConfig`; the upstream set may be one of them. None is no fine-tuning.
+        folder_versions: as there.
+        examples: training images of a task, drawn at random; "all", or more than it has, takes all of them.
+        image_size: None is the upstream images'; another interpolates learned position embeddings.
+        lr: peak learning rates, of which the best is chosen on a part of the training images.
+        steps, batch_size: a batch larger than the images is all of them.
+        loss: cross-entropy over the classes, or a sigmoid for each.
+        head_weight_decay: of the new classifier's kernel, added to its gradient.
+        average: decay of a moving average of the weights (Polyak), which is then evaluated in place of the last ones.
+        draws: of the images; the same for every run, so that errors compare.
+
+    Source: Zhai et al. 2021 (arXiv 2106.04560), VTAB: 2,500 steps of 512 images, momentum 0.9, no weight decay; Abnar
+    et al. 2021 (arXiv 2110.02095), appendix D.1: sigmoid cross-entropy.
+    """
+
+    tasks: Annotated[tuple[TaskName, ...], AfterValidator(no_repeats)] = ()
+    folder_versions: tuple[str, ...] = ()
+    examples: Annotated[int | Literal["all"], BeforeValidator(_examples)] = 1000
+    image_size: Count | None = None
+    lr: LearningRates = (0.001, 0.003, 0.01, 0.03)
+    steps: Count = 2500
+    batch_size: Count = 512
+    momentum: Fraction = 0.9
+    loss: Literal["sigmoid", "softmax"] = "sigmoid"
+    head_weight_decay: Amount = Field(default=0.0, ge=0)
+    average: Fraction | None = None
+    draws: Count = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_its_tasks(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values and "tasks" not in values:
+            raise ValueError(f"tasks: must be given with {sorted(values)}")
+        return values
+
+    def num_images(self, num_train: int) -> int:
+        """How many of a task's training images are fine-tuned on."""
+        return num_train if self.examples == "all" else min(self.examples, num_train)
+
+    def num_val(self, num_train: int) -> int:
+        """How many of these the learning rate is chosen on, a fifth as in VTAB-1k; none where there is no choice."""
+        return min(self.num_images(num_train) // 5, _MOST_VAL) if len(self.lr) > 1 else 0
+
+
 class MeasureConfig(Section):
     """What the finished models are measured of beside their errors; see `sweeps.measure`.
 
@@ -243,6 +308,7 @@ class RunConfig(Section):
     evaluate: EvaluateConfig
     downstream: DownstreamConfig
     measure: MeasureConfig = MeasureConfig()
+    finetune: FinetuneConfig = FinetuneConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     threads: Count = 1
     compile: Literal["auto", "off", "blocks"] = "auto"
@@ -273,10 +339,16 @@ class RunConfig(Section):
             "measure": {"against", "label_sets"}, "keep_model": True,
         }  # fmt: skip
         values = self.model_dump(mode="json", exclude=of_the_machine, exclude_defaults=True)
-        if tasks := values.get("downstream", {}).get("tasks"):
-            values["downstream"]["tasks"] = [task_name(task) for task in tasks]
+        for section in ("downstream", "finetune"):
+            if tasks := values.get(section, {}).get("tasks"):
+                values[section]["tasks"] = [task_name(task) for task in tasks]
         values["model"]["family"] = self.model.family  # a default, which tells the families apart
         return values | {"numerics_version": self.numerics_version}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that models are evaluated on, by few-shot and by fine-tuning; each stands once."""
+        return tuple(dict.fromkeys((*self.downstream.tasks, *self.finetune.tasks)))
 
     @property
     def image_size(self) -> int:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .class_map import resolve_class_map
-from .config import DownstreamConfig, EvaluateConfig, RunConfig, ScheduleConfig, UpstreamConfig
+from .config import EvaluateConfig, FinetuneConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .measure import resolve_measurements
+from .models import ModelConfig
 from .models.shape import ModelShape
 from .recipes import find_recipe
 from .saved_model import check_teacher
@@ -79,7 +80,7 @@ def make_plan(spec: SweepSpec) -> Plan:
     configs: list[RunConfig] = []
     faults: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    _downstream.cache_clear()  # a plan looks anew at what is there, once for all its cells
+    _present.cache_clear()  # a plan looks anew at what is there, once for all its cells
     for cell in spec.cells:
         try:
             config = resolve(cell)
@@ -95,7 +96,8 @@ def make_plan(spec: SweepSpec) -> Plan:
     alone = _count_alone(unique[run_id] for run_id in reasons)
     counts = Counter(reasons[run_id] for run_id in alone)
     trunks = _trunks(unique.values())
-    left_out = [expand_tasks(tasks).missing for tasks in dict.fromkeys(cell.downstream.tasks for cell in spec.cells)]
+    asked = (tasks for cell in spec.cells for tasks in (cell.downstream.tasks, cell.finetune.tasks))
+    left_out = [expand_tasks(tasks).missing for tasks in dict.fromkeys(asked) if tasks]
     missing = tuple(dict.fromkeys(line for lines in left_out for line in lines))
     return Plan(spec.name, spec.order, trunks, len(configs) - len(unique), tuple(counts.items()), missing)
 
@@ -137,8 +139,11 @@ def resolve(cell: CellSpec) -> RunConfig:
     """
     if not cell.model.trainable:
         cell = _only_evaluated(cell)
-    downstream = _downstream(cell.downstream)  # pyright: ignore[reportArgumentType] frozen, so it has a hash
-    upstream = _upstream(cell.upstream, downstream.tasks)
+    downstream = cell.downstream.model_copy(update=_present(cell.downstream.tasks, "downstream.tasks"))
+    finetune = cell.finetune.model_copy(update=_present(cell.finetune.tasks, "finetune.tasks"))
+    tasks = tuple(dict.fromkeys((*downstream.tasks, *finetune.tasks)))
+    _check_names(tasks)
+    upstream = _upstream(cell.upstream, tasks)
     train_examples = _train_examples(cell.train_examples, upstream)
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = _num_steps(cell, sizes)
@@ -160,6 +165,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         seed=cell.seed,
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes, model),
         downstream=downstream,
+        finetune=_finetune(finetune, model, upstream),
         precision=cell.precision,
         threads=cell.threads,
         compile=cell.compile,
@@ -220,13 +226,47 @@ def _written(duration: Duration) -> str:
 
 
 @lru_cache(maxsize=8)
-def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
+def _present(asked: tuple[str, ...], field: str) -> dict[str, tuple[str, ...]]:
     """Suites as the tasks of theirs that are there, and the versions of those that lie in folders."""
-    tasks = expand_tasks(spec.tasks).tasks
+    tasks = expand_tasks(asked).tasks if asked else ()
+    _check_names(tasks, field)
+    return {"tasks": tasks, "folder_versions": folder_versions(tasks, field)}
+
+
+def _check_names(tasks: tuple[str, ...], field: str = "finetune.tasks") -> None:
     names = [task_name(task) for task in tasks]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"downstream.tasks: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
-    return spec.model_copy(update={"tasks": tasks, "folder_versions": folder_versions(tasks)})
+        raise ValueError(f"{field}: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
+
+
+def _finetune(spec: FinetuneConfig, model: ModelConfig, upstream: UpstreamConfig) -> FinetuneConfig:
+    """The same for every way to say that nothing is fine-tuned, or that images keep their size."""
+    if not spec.tasks:
+        return FinetuneConfig()
+    size = spec.image_size or upstream.image_size
+    if size != upstream.image_size:
+        from .models.resize import check_resizable  # builds the model, which takes torch
+
+        check_resizable(model, upstream.image_size, size, "finetune.image_size")  # pyright: ignore[reportArgumentType]
+    for task in spec.tasks:
+        _check_finetune(spec, find_dataset(task, field="finetune.tasks").num_train, task_name(task), model, size)
+    return spec.model_copy(update={"image_size": None if size == upstream.image_size else size})
+
+
+def _check_finetune(spec: FinetuneConfig, num_train: int, task: str, model: ModelConfig, image_size: int) -> None:
+    num_images, num_val = spec.num_images(num_train), spec.num_val(num_train)
+    if len(spec.lr) > 1 and not num_val:
+        raise ValueError(
+            f"finetune.examples: a fifth of the images chooses the lr, and {num_images} of {task!r} make no image; give"
+            f" 5 or more, or one lr, got {list(spec.lr)}"
+        )
+    least, batch = model.smallest_batch(image_size), min(spec.batch_size, num_images - num_val)
+    if batch < least:
+        field = "batch_size" if spec.batch_size < least else "examples"
+        raise ValueError(
+            f"finetune.{field}: BatchNorm on a map of one pixel needs at least {least} images a step, got {batch}"
+            f" of {task!r}"
+        )
 
 
 def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:

@@ -153,7 +153,7 @@ def _measurements(finished: FinishedRun, paths: RunPaths) -> list[dict[str, Any]
         rows += [key | row for row in evaluation.get("measurements", [])]
     if config.upstream.remove_duplicates:
         upstream = config.upstream
-        found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.downstream.tasks)
+        found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.tasks)
         write_json(paths.duplicates, found.report)
         rows += [key | row for row in duplicate_rows(found)]  # of the last model
     return rows

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from .class_map import check_class_map
-from .config import DatasetName, DownstreamConfig, MeasureConfig, RecipeConfig, ScheduleKind
+from .config import DatasetName, DownstreamConfig, FinetuneConfig, MeasureConfig, RecipeConfig, ScheduleKind
 from .durations import Duration, parse_duration
 from .fields import Amount as Number
 from .fields import Count, Section, Whole
@@ -25,8 +25,8 @@ _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
 _LIST_FIELDS = {
     "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
-    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "evaluate.class_map",
-    "measure.names",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "evaluate.class_map", "measure.names",
+    "finetune.tasks", "finetune.lr",
 }  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
@@ -188,6 +188,7 @@ class CellSpec(Section):
     evaluate: EvaluateSpec = EvaluateSpec()
     downstream: DownstreamConfig = DownstreamConfig()
     measure: MeasureConfig = MeasureConfig()
+    finetune: FinetuneConfig = FinetuneConfig()
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     threads: Count = 1
     compile: Literal["auto", "off", "blocks"] = "auto"

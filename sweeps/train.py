@@ -23,6 +23,7 @@ from .data.batches import Source
 from .data.training import TrainingData, training_source
 from .energy import EnergyMeter
 from .evaluate import Evaluator, mark_finished
+from .finetune import finetune_model
 from .initial import initial_model
 from .measure.subject import measure_model
 from .optimizers import build_optimizer
@@ -132,6 +133,7 @@ class Trainer:
         if not any(e["step"] == state.step for e in state.evaluations):
             self._evaluate(state, config)
         self._measure(state, config)
+        self._finetune(state, config)
         state.evaluations = mark_finished(state, config)
 
     def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
@@ -145,11 +147,18 @@ class Trainer:
             return
         most = min(config.measure.max_examples, len(self.data.train.labels))
         train = labels_as_outputs(self.data.train.take(np.arange(most)).read(), config.evaluate.class_map)
-        for evaluation in state.evaluations:
-            if evaluation["step"] == state.step and evaluation["columns"]["status"] == "ok":
-                model = state.model if evaluation["weights"] == "last" else state.average.module  # type: ignore[union-attr]
-                measured = measure_model(config, model, train, self.data.test, self.device)  # type: ignore[arg-type]
-                evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
+        for evaluation, model in _last_models(state):
+            measured = measure_model(config, model, train, self.data.test, self.device)
+            evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
+
+    def _finetune(self, state: TrainingState, config: RunConfig) -> None:
+        """Fine-tune copies of the models of the last step on the tasks."""
+        if not config.finetune.tasks:
+            return
+        for evaluation, model in _last_models(state):
+            found = finetune_model(config, model, self.device)
+            evaluation["evals"] = evaluation["evals"] + found.rows
+            evaluation["faults"] = evaluation.get("faults", {}) | found.faults
 
     def _log(self, state: TrainingState, config: RunConfig) -> None:
         """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
@@ -162,6 +171,14 @@ class Trainer:
         state.log.append({"step": state.step, "loss": loss, "lr": config.recipe.lr * factor})
         with open(self.paths.metrics, "a") as file:
             file.write(json.dumps(state.log[-1]) + "\n")
+
+
+def _last_models(state: TrainingState) -> Iterator[tuple[dict[str, Any], nn.Module]]:
+    """Evaluations of the last step, with the models they are of, where these are whole."""
+    for evaluation in state.evaluations:
+        if evaluation["step"] == state.step and evaluation["columns"]["status"] == "ok":
+            of_last = evaluation["weights"] == "last"
+            yield evaluation, state.model if of_last else state.average.module  # type: ignore[union-attr, misc]
 
 
 def new_state(config: RunConfig, device: torch.device) -> TrainingState:

@@ -23,11 +23,12 @@ __all__ = [
 FOLDER_KINDS = {"image-folder": describe_image_folder, "arrays": describe_arrays, "shards": describe_shards}
 
 
-def find_dataset(name: str, folder: str | None = None) -> DataSet:
+def find_dataset(name: str, folder: str | None = None, field: str = "downstream.tasks") -> DataSet:
     """The data set of that name; of a folder, by looking there.
 
     Args:
         name: a row of `DATASETS`; "image-folder" or "arrays", which need `folder`; or one of these, ":" and a path.
+        field: that names the path, for messages.
 
     Raises:
         ValueError: no data set has that name, or a folder's content is not one.
@@ -40,7 +41,7 @@ def find_dataset(name: str, folder: str | None = None) -> DataSet:
     if kind not in FOLDER_KINDS:
         return DATASETS[name]
     if path:
-        return FOLDER_KINDS[kind](path, "downstream.tasks")
+        return FOLDER_KINDS[kind](path, field)
     if not folder:
         raise ValueError(f"upstream.folder: dataset {name!r} needs the folder that it lies in")
     return FOLDER_KINDS[kind](folder)
@@ -73,19 +74,19 @@ def task_name(task: str, folder: str | None = None) -> str:
     return base_name(path) if kind in FOLDER_KINDS and path else task
 
 
-def folder_versions(tasks: Iterable[str]) -> tuple[str, ...]:
+def folder_versions(tasks: Iterable[str], field: str = "downstream.tasks") -> tuple[str, ...]:
     """Identities of those tasks that lie in folders; of the others the name tells it."""
-    return tuple(find_dataset(task).version for task in tasks if ":" in task)
+    return tuple(find_dataset(task, field=field).version for task in tasks if ":" in task)
 
 
-def why_missing(name: str, folder: str | None = None) -> str | None:
+def why_missing(name: str, folder: str | None = None, field: str = "downstream.tasks") -> str | None:
     """Why the data cannot be read, in a sentence that says how to get them; None where they can.
 
     A look at the disk, no more, so that it can be told before a run. Raises as `find_dataset` does for faults of data
     that are there.
     """
     try:
-        find_dataset(name, folder).place(folder)
+        find_dataset(name, folder, field).place(folder)
     except FileNotFoundError as error:
         return str(error)
     return None

@@ -28,7 +28,7 @@ def missing_data(configs: Iterable[RunConfig]) -> list[str]:
         ValueError: data that are there and are not a data set.
     """
     needed = {split[:3]: None for split in _needed(configs)}
-    reasons = ((field, why_missing(dataset, folder)) for field, dataset, folder in needed)
+    reasons = ((field, why_missing(dataset, folder, field)) for field, dataset, folder in needed)
     return [reason if reason.startswith(field) else f"{field}: {reason}" for field, reason in reasons if reason]
 
 
@@ -76,3 +76,6 @@ def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:
         for task in config.downstream.tasks:
             for split in ("train", "test"):
                 yield _Split("downstream.tasks", task, None, split, size, None)
+        for task in config.finetune.tasks:
+            for split in ("train", "test"):
+                yield _Split("finetune.tasks", task, None, split, config.finetune.image_size or size, None)

@@ -45,7 +45,7 @@ def load_training_data(config: RunConfig, device: torch.device) -> TrainingData:
     """
     upstream, asked = config.upstream, config.evaluate
     _check_tasks(config)
-    kept = kept_rows(upstream, config.downstream.tasks)  # before anything is decoded of data that have changed
+    kept = kept_rows(upstream, config.tasks)  # before anything is decoded of data that have changed
     train, test = _split(upstream, "train", upstream.num_train), _test_images(upstream, asked.max_upstream)
     chosen, held_out = split_train_val(train.labels.numpy()[kept], upstream.num_val, config.train_examples, config.seed)
     seen = train.take(kept[chosen[: asked.max_train]]).read()
@@ -66,9 +66,11 @@ def training_source(config: RunConfig, data: TrainingData, device: torch.device)
 
 def _check_tasks(config: RunConfig) -> None:
     """The upstream set is looked at where its rows are chosen."""
-    if folder_versions(config.downstream.tasks) != config.downstream.folder_versions:
-        tasks = [task for task in config.downstream.tasks if ":" in task]
-        raise ValueError(f"downstream.tasks: data of {tasks} have changed since this run was planned; plan it anew")
+    for section in ("downstream", "finetune"):
+        asked, field = getattr(config, section), f"{section}.tasks"
+        if folder_versions(asked.tasks, field) != asked.folder_versions:
+            tasks = [task for task in asked.tasks if ":" in task]
+            raise ValueError(f"{field}: data of {tasks} have changed since this run was planned; plan it anew")
 
 
 def _split(upstream: UpstreamConfig, split: str, num_images: int | None) -> Images | StreamedImages:

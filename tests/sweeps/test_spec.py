@@ -26,7 +26,7 @@ def fault(**changes):
             {"modle": 3},
             ["modle: unknown field, did you mean 'model'? valid:", "'train_examples'", "'seeds'", "'order'"],
         ),
-        ({"lr": 1}, ["lr: unknown field, did you mean 'recipe.lr'? valid:"]),
+        ({"lr": 1}, ["lr: unknown field, did you mean 'finetune.lr' or 'recipe.lr'? valid:"]),
         ({"zzz": 1}, ["zzz: unknown field; valid:"]),
         ({"evaluate__evry": 1}, ["evaluate.evry: unknown field, did you mean 'every'? valid:"]),
         ({"recipe__lrr": 1}, ["recipe.lrr: unknown field, did you mean 'lr'? valid:"]),
@@ -35,7 +35,7 @@ def fault(**changes):
         ({"model": {"vitt": [{}]}}, ["unknown family 'vitt', did you mean 'vit'? valid: ['vit', 'resnet'"]),
         (
             {"model": {"vit": [{"width": 16, "depth": 1, "patch": 4, "lr": 1e-3}]}},
-            ["model.vit.lr: unknown field, did you mean 'recipe.lr'? valid: ['depth',"],
+            ["model.vit.lr: unknown field, did you mean 'finetune.lr' or 'recipe.lr'? valid: ['depth',"],
         ),
         ({"model": {}}, ["model: must map a family of ['vit', 'resnet'"]),
         ({"model": {"vit": [True]}}, ["model.vit: each entry must be a mapping", "True"]),
