@@ -10,6 +10,7 @@ from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
 from .measure import resolve_measurements
+from .models import ModelConfig
 from .recipes import find_recipe
 from .saved_model import check_teacher
 from .schedules import may_branch as schedule_may_branch
@@ -157,7 +158,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes),
-        downstream=downstream,
+        downstream=_with_layers(downstream, model, upstream.image_size),
         precision=cell.precision,
         threads=cell.threads,
         compile=cell.compile,
@@ -222,6 +223,19 @@ def _downstream(spec: DownstreamConfig) -> DownstreamConfig:
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"downstream.tasks: {repeated[0]!r} names two tasks; the last part of a path is a task's name")
     return spec.model_copy(update={"tasks": tasks, "folder_versions": folder_versions(tasks)})
+
+
+def _with_layers(downstream: DownstreamConfig, model: ModelConfig, image_size: int) -> DownstreamConfig:
+    """The layers of the model that are asked for, in its order, "all" replaced by their names."""
+    if downstream.layers == DownstreamConfig().layers:
+        return downstream
+    from .models.layers import check_layers, layer_names  # takes torch, to build the model on the meta device
+
+    valid = layer_names(model, image_size)  # pyright: ignore[reportArgumentType] frozen, so it has a hash
+    if "all" in downstream.layers:
+        return downstream.model_copy(update={"layers": valid})
+    check_layers(downstream.layers, model, image_size, "downstream.layers")
+    return downstream.model_copy(update={"layers": tuple(name for name in valid if name in downstream.layers)})
 
 
 def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:
