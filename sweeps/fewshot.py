@@ -13,7 +13,7 @@ import torch
 
 __all__ = [
     "CHOICE_PER_CLASS", "L2_VALUES", "PROBES", "WHITENED_L2", "FewshotResult", "LinearClassifier", "evaluate_fewshot",
-    "fit_probe", "plain_weights", "ridge_path",
+    "fit_probe", "plain_path", "plain_weights", "rank_in_class", "ridge_path", "whitened_path",
 ]  # fmt: skip
 
 WHITENED_L2 = 2.0**10  # big_vision, configs of Zhai et al. 2021
