@@ -32,6 +32,9 @@ def _measurement(name: Any) -> Any:
     return name
 
 
+_ONE_OR_MORE = BeforeValidator(lambda names: (names,) if isinstance(names, str) else names)
+ProbeName = Literal["plain", "whitened"]
+_IN_ORDER = AfterValidator(lambda names: tuple(sorted(names)))  # the same probes have the same run id
 MeasurementName = Annotated[str, BeforeValidator(_measurement)]
 
 
@@ -204,6 +207,11 @@ class DownstreamConfig(Section):
     Attributes:
         tasks: data sets; of a spec also suites, which a run's config no longer holds.
         folder_versions: identities of those tasks that lie in folders, whose paths are of the machine.
+        shots: images a class; a class with fewer gives what it has.
+        layers: whose features, by the names of `sweeps.models.layers`; of a spec also "all".
+        probes: keys of `sweeps.fewshot.PROBES`.
+        l2_rule: of the whitened probe: "fixed" is big_vision's 2^10, "held-out" is chosen on other training images, as
+            the plain probe's always is.
     """
 
     tasks: Annotated[tuple[TaskName, ...], AfterValidator(no_repeats)] = ()
@@ -211,6 +219,24 @@ class DownstreamConfig(Section):
     shots: Annotated[tuple[Count, ...], AfterValidator(no_repeats)] = Field(default=(1, 5, 10), min_length=1)
     draws: Count = 3
     max_eval: Count | None = 1000
+    layers: Annotated[tuple[str, ...], _ONE_OR_MORE, AfterValidator(no_repeats)] = Field(
+        default=("pre_logits",), min_length=1
+    )
+    probes: Annotated[tuple[ProbeName, ...], _ONE_OR_MORE, AfterValidator(no_repeats), _IN_ORDER] = Field(
+        default=("plain", "whitened"), min_length=1
+    )
+    l2_rule: Literal["fixed", "held-out"] = "fixed"
+
+    @property
+    def chooses_l2(self) -> bool:
+        """Whether a probe's l2 is chosen on held-out images."""
+        return "plain" in self.probes or self.l2_rule == "held-out"
+
+    @model_validator(mode="after")
+    def _rule_is_of_a_probe(self) -> "DownstreamConfig":
+        if self.l2_rule != "fixed" and "whitened" not in self.probes:
+            raise ValueError(f"l2_rule: is of the whitened probe, and probes has {list(self.probes)}")
+        return self
 
 
 class FinetuneConfig(Section):
@@ -276,7 +302,7 @@ class MeasureConfig(Section):
 
     names: Annotated[
         tuple[MeasurementName, ...],
-        BeforeValidator(lambda names: (names,) if isinstance(names, str) else names),
+        _ONE_OR_MORE,
         AfterValidator(no_repeats),
     ] = ()
     max_examples: Count = 256

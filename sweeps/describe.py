@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .config import RecipeConfig, RunConfig
+from .data.class_counts import fewest_in_class
+from .data.datasets import task_name
 from .grid import Plan, Trunk
 from .models import ModelConfig
 from .spec import SpecError
@@ -33,7 +35,7 @@ def describe_plan(plan: Plan) -> str:
     Raises:
         SpecError: a model that cannot be built.
     """
-    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan), _missing(plan))
+    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan), _few_images(plan), _missing(plan))
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
 
 
@@ -148,6 +150,26 @@ def _tuning(plan: Plan) -> Iterator[str]:
                 f"warning: upstream.val_fraction holds out {num_val} images of {dataset!r};\n"
                 f"  {_FEW_HELD_OUT} or more are needed to choose the best of a cell by"
             )
+
+
+def _few_images(plan: Plan) -> Iterator[str]:
+    """Tasks with fewer training images of some class than the shots take, and the choice of an l2 on others."""
+    downstreams = dict.fromkeys(config.downstream for config in plan.configs)
+    asked = dict.fromkeys((task, max(d.shots), d.chooses_l2) for d in downstreams for task in d.tasks)
+    for task, shots, chooses_l2 in asked:
+        yield from _few_images_of(task, shots, chooses_l2)
+
+
+def _few_images_of(task: str, shots: int, chooses_l2: bool) -> Iterator[str]:
+    from .fewshot import CHOICE_PER_CLASS
+
+    wanted, name = shots + (CHOICE_PER_CLASS if chooses_l2 else 0), task_name(task)
+    fewest = fewest_in_class(task, wanted)
+    if fewest is not None and fewest < shots:
+        yield f"shots {shots}: {name} has only {fewest} training images of some class,\n  which num_train records"
+    if fewest is not None and chooses_l2 and fewest < wanted:
+        left = max(0, fewest - shots)
+        yield f"shots {shots}: {name} leaves {left} images of some class to choose an l2 on,\n  which l2_rule records"
 
 
 def _missing(plan: Plan) -> Iterator[str]:

@@ -14,6 +14,7 @@ from .config import DownstreamConfig, RunConfig
 from .data.datasets import find_dataset, task_name
 from .data.images import Images, load_images, normalise
 from .data.subsets import sample_rows
+from .features import extract_features
 from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
 from .speed import TimedForward
@@ -130,22 +131,23 @@ def evaluate_upstream(
     }
 
 
-@torch.inference_mode()
 def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: int) -> Iterator[dict[str, Any]]:
-    """Rows of `scaling`'s evals, without their key, for every task, probe, number of shots and draw."""
+    """Rows of `scaling`'s evals, without their key, for every task, layer, draw, number of shots and probe."""
     for task in config.tasks:
         train, test = _task_images(task, image_size, config)
         num_classes = find_dataset(task).num_classes
-        results = evaluate_fewshot(
-            (_features(model, train), train.labels.numpy()),
-            (_features(model, test), test.labels.numpy()),
-            num_classes=num_classes, shots=config.shots, num_draws=config.draws,
-        )  # fmt: skip
-        for result in results:
-            yield {
-                "task": task_name(task), "method": "fewshot", "layer": "pre_logits", "num_eval": len(test.labels),
-                "num_classes": num_classes, **vars(result),
-            }  # fmt: skip
+        of_train, of_test = (extract_features(model, images, config.layers) for images in (train, test))
+        for layer in config.layers:
+            results = evaluate_fewshot(
+                (of_train[layer], train.labels.numpy()), (of_test[layer], test.labels.numpy()),
+                num_classes=num_classes, shots=config.shots, num_draws=config.draws, probes=config.probes,
+                l2_rule=config.l2_rule,
+            )  # fmt: skip
+            for result in results:
+                yield {
+                    "task": task_name(task), "method": "fewshot", "layer": layer, "num_eval": len(test.labels),
+                    "num_classes": num_classes, **vars(result),
+                }  # fmt: skip
 
 
 def _task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[Images, Images]:
@@ -157,10 +159,6 @@ def _task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[
     pool = np.sort(np.concatenate([np.flatnonzero(labels == label)[:per_class] for label in np.unique(labels)]))
     asked = sample_rows(len(test.labels), config.max_eval, find_dataset(task).shuffled)
     return train.take(pool), test.take(asked)
-
-
-def _features(model: nn.Module, images: Images) -> torch.Tensor:
-    return _run(model, images, lambda model, x: model.forward_head(model.forward_features(x), pre_logits=True)).cpu()
 
 
 def _run(model: nn.Module, images: Images, forward: Any) -> torch.Tensor:

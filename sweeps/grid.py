@@ -164,7 +164,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         schedule=_schedule(_schedule_spec(cell) if steps else _NO_SCHEDULE, steps, sizes),
         seed=cell.seed,
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes, model),
-        downstream=downstream,
+        downstream=_with_layers(downstream, model, upstream.image_size),
         finetune=_finetune(finetune, model, upstream),
         precision=cell.precision,
         threads=cell.threads,
@@ -267,6 +267,19 @@ def _check_finetune(spec: FinetuneConfig, num_train: int, task: str, model: Mode
             f"finetune.{field}: BatchNorm on a map of one pixel needs at least {least} images a step, got {batch}"
             f" of {task!r}"
         )
+
+
+def _with_layers(downstream: DownstreamConfig, model: ModelConfig, image_size: int) -> DownstreamConfig:
+    """The layers of the model that are asked for, in its order, "all" replaced by their names."""
+    if downstream.layers == DownstreamConfig().layers:
+        return downstream
+    from .models.layers import check_layers, layer_names  # takes torch, to build the model on the meta device
+
+    valid = layer_names(model, image_size)  # pyright: ignore[reportArgumentType] frozen, so it has a hash
+    if "all" in downstream.layers:
+        return downstream.model_copy(update={"layers": valid})
+    check_layers(downstream.layers, model, image_size, "downstream.layers")
+    return downstream.model_copy(update={"layers": tuple(name for name in valid if name in downstream.layers)})
 
 
 def _upstream(spec: UpstreamSpec, tasks: tuple[str, ...]) -> UpstreamConfig:

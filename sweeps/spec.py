@@ -25,8 +25,8 @@ _LENGTHS = ("steps", "epochs", "examples")
 # Fields whose value is itself a list; there, a list of lists is an axis.
 _LIST_FIELDS = {
     "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
-    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "evaluate.class_map", "measure.names",
-    "finetune.tasks", "finetune.lr",
+    "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "downstream.layers", "downstream.probes",
+    "evaluate.class_map", "measure.names", "finetune.tasks", "finetune.lr",
 }  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8

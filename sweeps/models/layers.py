@@ -4,7 +4,7 @@
 classifier takes in. Parameters have one layer more, `head`, the classifier's.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -55,32 +55,44 @@ def check_layers(layers: Iterable[str], config: ModelShape, image_size: int, fie
             raise ValueError(f"{field}: {config.family} {config.variant} has the layers {_short(valid)}, got {layer!r}")
 
 
-def layer_outputs(model: nn.Module, images: torch.Tensor, layers: Iterable[str]) -> dict[str, torch.Tensor]:
+def layer_outputs(
+    model: nn.Module,
+    images: torch.Tensor,
+    layers: Iterable[str],
+    keep: Callable[[torch.Tensor], torch.Tensor] = lambda output: output,
+) -> dict[str, torch.Tensor]:
     """What each of the named layers puts out for images (n, 3, height, width), as the model has it, from one pass.
 
     A mixture of two classifiers, of a distilled model, takes in the mean of their tokens as `pre_logits`.
+
+    Args:
+        keep: what is kept of an output as it comes, such as its mean over the tokens.
     """
     wanted = set(layers)
-    with _kept(model, wanted - {PRE_LOGITS}) as outputs:
+    with _kept(model, wanted - {PRE_LOGITS}, keep) as outputs:
         features = model.forward_features(images)  # type: ignore[operator]
     if PRE_LOGITS in wanted:
-        outputs[PRE_LOGITS] = model.forward_head(features, pre_logits=True)  # type: ignore[operator]
+        outputs[PRE_LOGITS] = keep(model.forward_head(features, pre_logits=True))  # type: ignore[operator]
     return outputs
 
 
 @contextmanager
-def _kept(model: nn.Module, layers: set[str]) -> Iterator[dict[str, torch.Tensor]]:
-    """Within it a forward pass leaves the layers' outputs."""
+def _kept(
+    model: nn.Module, layers: set[str], keep: Callable[[torch.Tensor], torch.Tensor]
+) -> Iterator[dict[str, torch.Tensor]]:
+    """Within it a forward pass leaves what is kept of the layers' outputs."""
     outputs: dict[str, torch.Tensor] = {}
 
     def keep_output(name: str):
-        return lambda module, args, output: outputs.__setitem__(name, output)
+        return lambda module, args, output: outputs.__setitem__(name, keep(output))
 
-    blocks = named_blocks(model)
+    blocks = named_blocks(model) if layers else {}
     hooks = [block.register_forward_hook(keep_output(name)) for name, block in blocks.items() if name in layers]
     if EMBEDDING in layers:
         first = next(iter(blocks.values()))
-        hooks.append(first.register_forward_pre_hook(lambda module, args: outputs.__setitem__(EMBEDDING, args[0])))
+        hooks.append(
+            first.register_forward_pre_hook(lambda module, args: outputs.__setitem__(EMBEDDING, keep(args[0])))
+        )
     try:
         yield outputs
     finally:
