@@ -199,6 +199,7 @@ class MeasureConfig(Section):
     Attributes:
         names: keys of `sweeps.measure.MEASUREMENTS`; of a spec also "all", those that the model can give.
         max_examples: at most so many training images, and so many test images.
+        curvature_examples: of these, training images for `curvature`, which takes long.
     """
 
     names: Annotated[
@@ -207,6 +208,7 @@ class MeasureConfig(Section):
         AfterValidator(no_repeats),
     ] = ()
     max_examples: Count = 256
+    curvature_examples: Count = 32
 
 
 class RunConfig(Section):

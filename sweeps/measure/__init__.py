@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .reasons import no_activations, no_upstream_classes
+
 if TYPE_CHECKING:
     from ..config import MeasureConfig, RunConfig
 
@@ -31,7 +33,23 @@ class Measurement:
 
 MEASUREMENTS = {
     "weight_norms": Measurement(
-        ("weight_norm", "distance_to_init"), "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40"
+        ("weight_norm", "weight_norm_body", "distance_to_init"),
+        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40",
+    ),
+    "margins": Measurement(
+        ("head_margin", "pre_logits_margin"),
+        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 42; Jiang et al. 2018 (arXiv 1810.00113), equation 3",
+        no_upstream_classes,
+    ),
+    "active_neurons": Measurement(
+        ("active_share",),
+        "Chen, Hsieh and Gong 2022 (arXiv 2106.01548), section 4.4; Li et al. 2022 (arXiv 2210.06313)",
+        no_activations,
+    ),
+    "curvature": Measurement(
+        ("hessian_top_eigenvalue", "hessian_residual", "sharpness"),
+        "Chen, Hsieh and Gong 2022 (arXiv 2106.01548), Table 1; Foret et al. 2021 (arXiv 2010.01412)",
+        no_upstream_classes,
     ),
 }
 
@@ -42,12 +60,13 @@ def resolve_measurements(asked: "MeasureConfig", config: "RunConfig") -> "Measur
     Raises:
         ValueError: a measurement by name that the run cannot give: the fact.
     """
-    reasons = {name: measurement.why_not(config) for name, measurement in MEASUREMENTS.items()}
+    is_asked = set(MEASUREMENTS if "all" in asked.names else asked.names)
+    # A reason can take a look at a model: only of those asked for.
+    reasons = {name: row.why_not(config) for name, row in MEASUREMENTS.items() if name in is_asked}
     for name in asked.names:
         if name != "all" and reasons[name]:
             raise ValueError(
                 f"measure.names: {config.model.family} {config.model.variant} has no {name}: {reasons[name]}"
             )
-    is_asked = set(MEASUREMENTS if "all" in asked.names else asked.names)
-    names = tuple(name for name in MEASUREMENTS if name in is_asked and not reasons[name])
+    names = tuple(name for name, reason in reasons.items() if not reason)
     return asked.model_copy(update={"names": names})
