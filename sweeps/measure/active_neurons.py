@@ -61,7 +61,9 @@ def activations(model: nn.Module) -> dict[str, dict[str, nn.Module]]:
 def counted_outputs(model: nn.Module) -> Iterator[dict[str, dict[str, tuple[int, int]]]]:
     """Within it forward passes add up, for each activation function, outputs above 0 and all outputs."""
     found = activations(model)
-    counts = {block: dict.fromkeys(parts, (0, 0)) for block, parts in found.items()}
+    counts: dict[str, dict[str, tuple[int, int]]] = {
+        block: dict.fromkeys(parts, (0, 0)) for block, parts in found.items()
+    }
 
     def count(block: str, name: str):
         def hook(module: nn.Module, args: Any, output: torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""How far images lie from the boundary between their class and the next: in logits, and in what the classifier takes in."""
+"""How far images lie from the boundary between their class and the next, in logits and where the classifier reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
