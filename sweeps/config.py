@@ -298,6 +298,7 @@ class MeasureConfig(Section):
         against_version: of that file its sha256, filled in; in place of its path it tells one run from another.
         label_sets: for `multi_label`, a JSON file of a list of valid labels for each test image of the upstream set.
         label_sets_version: as `against_version`.
+        curvature_examples: of these, training images for `curvature`, which takes long.
     """
 
     names: Annotated[
@@ -310,6 +311,7 @@ class MeasureConfig(Section):
     against_version: str | None = None
     label_sets: str | None = None
     label_sets_version: str | None = None
+    curvature_examples: Count = 32
 
 
 class RunConfig(Section):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .attention_distance import why_not as no_attention
+from .reasons import no_activations, no_upstream_classes
 
 if TYPE_CHECKING:
     from ..config import MeasureConfig, RunConfig
@@ -37,7 +38,23 @@ def _no_label_sets(config: "RunConfig") -> str | None:
 
 MEASUREMENTS = {
     "weight_norms": Measurement(
-        ("weight_norm", "distance_to_init"), "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40"
+        ("weight_norm", "weight_norm_body", "distance_to_init"),
+        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40",
+    ),
+    "margins": Measurement(
+        ("head_margin", "pre_logits_margin"),
+        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 42; Jiang et al. 2018 (arXiv 1810.00113), equation 3",
+        no_upstream_classes,
+    ),
+    "active_neurons": Measurement(
+        ("active_share",),
+        "Chen, Hsieh and Gong 2022 (arXiv 2106.01548), section 4.4; Li et al. 2022 (arXiv 2210.06313)",
+        no_activations,
+    ),
+    "curvature": Measurement(
+        ("hessian_top_eigenvalue", "hessian_residual", "sharpness"),
+        "Chen, Hsieh and Gong 2022 (arXiv 2106.01548), Table 1; Foret et al. 2021 (arXiv 2010.01412)",
+        no_upstream_classes,
     ),
     "cka": Measurement(
         ("cka",), "Kornblith et al. 2019 (arXiv 1905.00414); Raghu et al. 2021 (arXiv 2108.08810), Figure 1"

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sweeps.data.images import load_images
-from sweeps.measure.subject import Subject
+from sweeps.measure.subject import Subject, _plain_copy
 
 from ..conftest import plan_of
 
@@ -21,7 +21,7 @@ def subject_of():
         train, test = (load_images("digits", split, config.image_size) for split in ("train", "test"))
         rows = np.arange(num_images)
         subject = Subject(config, None, train.take(rows), test.take(rows), CPU)
-        model = subject.untrained.eval()
+        model = _plain_copy(config, subject.untrained, CPU)
         if change:
             with torch.no_grad():
                 change(model)

@@ -29,7 +29,7 @@ def test_each_model_is_measured_at_its_end(tmp_path):
     assert set(keys[keys["weights"] != "best"].itertuples(index=False)) == set(
         ends[["run_id", "step", "weights"]].itertuples(index=False)
     )
-    assert set(rows["name"]) == {"weight_norm", "distance_to_init"}
+    assert set(rows["name"]) == {"weight_norm", "weight_norm_body", "distance_to_init"}
     assert (rows.loc[rows["name"] == "distance_to_init", "value"] > 0).all()
 
 

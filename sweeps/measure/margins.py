@@ -1,0 +1,72 @@
+"""How far images lie from the boundary between their class and the next, in logits and where the classifier reads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..models.layers import HEAD, PRE_LOGITS
+from .subject import Subject
+
+__all__ = ["margins", "measure"]
+
+
+def measure(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Means over the training and over the test images of two margins.
+
+    Rows: `head_margin`, the correct class's logit less the best other one; `pre_logits_margin`, that difference over
+    the 2-norm of its gradient by what the classifier takes in, which is the distance to the boundary; below 0 where
+    another class is predicted.
+
+    Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11 and 42; the margin at a layer from Elsayed et al. 2018
+    (arXiv 1803.05598), equation 3, and Jiang et al. 2018 (arXiv 1810.00113), equation 3.
+    """
+    subject.model.requires_grad_(False)  # the classifier's inputs alone have a gradient
+    for split, images in (("train", subject.train), ("test", subject.test)):
+        found = [margins(subject.model, *batch) for batch in subject.batches(images)]
+        head, pre_logits = (torch.cat(part).double() for part in zip(*found, strict=True))
+        where: dict[str, Any] = {"split": split, "num_examples": len(head)}
+        yield subject.row("head_margin", head.mean().item(), layer=HEAD, **where)
+        yield subject.row("pre_logits_margin", pre_logits.mean().item(), layer=PRE_LOGITS, **where)
+
+
+def margins(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each image (n,) the margin of the logits and the margin of the classifier's input.
+
+    Of two classifiers whose logits are averaged, of a distilled model, the input is both tokens.
+
+    Args:
+        images: normalised (n, 3, height, width).
+        labels: int64 (n,).
+    """
+    with _classifier_inputs(model) as inputs:
+        logits = model(images)
+    correct = logits.gather(1, labels[:, None])[:, 0]
+    others = logits.scatter(1, labels[:, None], -torch.inf)
+    difference = correct - others.max(1).values
+    gradients = torch.autograd.grad(difference.sum(), inputs)
+    norm = torch.cat([gradient.flatten(1) for gradient in gradients], 1).norm(dim=1)
+    difference = difference.detach()
+    # Two classes of one kernel row, neither of which was ever trained on, tie everywhere.
+    return difference, torch.where(difference == 0, difference, difference / norm)
+
+
+@contextmanager
+def _classifier_inputs(model: nn.Module) -> Iterator[list[torch.Tensor]]:
+    """Within it a forward pass leaves what the classifiers take in, cut off from what comes before."""
+    inputs: list[torch.Tensor] = []
+
+    def cut_off(module: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        inputs.append(args[0].detach().requires_grad_())
+        return (inputs[-1], *args[1:])
+
+    classifier: nn.Module = model.get_classifier()  # type: ignore[operator]
+    parts = list(classifier) if isinstance(classifier, nn.ModuleList) else [classifier]
+    hooks = [part.register_forward_pre_hook(cut_off) for part in parts]
+    try:
+        yield inputs
+    finally:
+        for hook in hooks:
+            hook.remove()
