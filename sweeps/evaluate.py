@@ -21,7 +21,7 @@ from .speed import TimedForward
 from .state import TrainingState
 from .verdicts import best_index, is_memorised
 
-__all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished"]
+__all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished", "task_images"]
 
 _BATCH = 250  # images; what a batch changes is only the speed
 _POOL_PER_CLASS = 20  # training images a class that the draws come from: Dosovitskiy et al. 2020
@@ -134,7 +134,7 @@ def evaluate_upstream(
 def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: int) -> Iterator[dict[str, Any]]:
     """Rows of `scaling`'s evals, without their key, for every task, layer, draw, number of shots and probe."""
     for task in config.tasks:
-        train, test = _task_images(task, image_size, config)
+        train, test = task_images(task, image_size, config)
         num_classes = find_dataset(task).num_classes
         of_train, of_test = (extract_features(model, images, config.layers) for images in (train, test))
         for layer in config.layers:
@@ -150,7 +150,7 @@ def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: 
                 }  # fmt: skip
 
 
-def _task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[Images, Images]:
+def task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[Images, Images]:
     """The pool of training images, the first of each class, and the test images."""
     train = load_images(task, "train", image_size)
     test = load_images(task, "test", image_size)

@@ -43,7 +43,7 @@ MEASUREMENTS = {
     ),
     "margins": Measurement(
         ("head_margin", "pre_logits_margin"),
-        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 42; Jiang et al. 2018 (arXiv 1810.00113), equation 3",
+        "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 41, 42; Jiang et al. 2018 (arXiv 1810.00113), eq. 3",
         no_upstream_classes,
     ),
     "active_neurons": Measurement(

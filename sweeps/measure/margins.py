@@ -4,9 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
+from ..data.datasets import find_dataset, task_name
+from ..evaluate import task_images
+from ..features import extract_features
+from ..fewshot import fit_probe, rank_in_class
 from ..models.layers import HEAD, PRE_LOGITS
 from .subject import Subject
 
@@ -14,22 +19,42 @@ __all__ = ["margins", "measure"]
 
 
 def measure(subject: Subject) -> Iterator[dict[str, Any]]:
-    """Means over the training and over the test images of two margins.
+    """Means of two margins over the training and over the test images, and of each task's few-shot classifier.
+
+    That classifier is the whitened probe with l2 = 2^10, the most shots and the first draw, over the images it was
+    fitted to.
 
     Rows: `head_margin`, the correct class's logit less the best other one; `pre_logits_margin`, that difference over
     the 2-norm of its gradient by what the classifier takes in, which is the distance to the boundary; below 0 where
     another class is predicted.
 
-    Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11 and 42; the margin at a layer from Elsayed et al. 2018
-    (arXiv 1803.05598), equation 3, and Jiang et al. 2018 (arXiv 1810.00113), equation 3.
+    Source: Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 41 and 42; the margin at a layer from Elsayed et al.
+    2018 (arXiv 1803.05598), equation 3, and Jiang et al. 2018 (arXiv 1810.00113), equation 3.
     """
     subject.model.requires_grad_(False)  # the classifier's inputs alone have a gradient
     for split, images in (("train", subject.train), ("test", subject.test)):
         found = [margins(subject.model, *batch) for batch in subject.batches(images)]
-        head, pre_logits = (torch.cat(part).double() for part in zip(*found, strict=True))
-        where: dict[str, Any] = {"split": split, "num_examples": len(head)}
-        yield subject.row("head_margin", head.mean().item(), layer=HEAD, **where)
-        yield subject.row("pre_logits_margin", pre_logits.mean().item(), layer=PRE_LOGITS, **where)
+        yield from _rows(subject, *map(torch.cat, zip(*found, strict=True)), split=split)
+    for task in subject.config.downstream.tasks:
+        yield from _rows(subject, *_fewshot_margins(subject, task), split="train", dataset=task_name(task))
+
+
+def _rows(subject: Subject, head: torch.Tensor, pre_logits: torch.Tensor, **where: Any) -> Iterator[dict[str, Any]]:
+    where["num_examples"] = len(head)
+    yield subject.row("head_margin", head.double().mean().item(), layer=HEAD, **where)
+    yield subject.row("pre_logits_margin", pre_logits.double().mean().item(), layer=PRE_LOGITS, **where)
+
+
+def _fewshot_margins(subject: Subject, task: str) -> tuple[torch.Tensor, torch.Tensor]:
+    downstream = subject.config.downstream
+    pool = task_images(task, subject.config.image_size, downstream)[0]
+    ranks = rank_in_class(pool.labels.numpy(), np.random.default_rng([0, 0]))  # the draw 0 of `evaluate_fewshot`
+    fitted = pool.take(np.flatnonzero(ranks < max(downstream.shots)))
+    features, labels = extract_features(subject.model, fitted, [PRE_LOGITS])[PRE_LOGITS].double(), fitted.labels
+    nothing = (features[:0], labels[:0].numpy())  # its l2 is fixed
+    probe = fit_probe("whitened", (features, labels.numpy()), nothing, find_dataset(task).num_classes)
+    difference, other = _difference(features @ probe.weights + probe.bias, labels)
+    return _over(difference, (probe.weights[:, labels] - probe.weights[:, other]).norm(dim=0))
 
 
 def margins(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -43,13 +68,20 @@ def margins(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> tup
     """
     with _classifier_inputs(model) as inputs:
         logits = model(images)
-    correct = logits.gather(1, labels[:, None])[:, 0]
-    others = logits.scatter(1, labels[:, None], -torch.inf)
-    difference = correct - others.max(1).values
+    difference, _ = _difference(logits, labels)
     gradients = torch.autograd.grad(difference.sum(), inputs)
     norm = torch.cat([gradient.flatten(1) for gradient in gradients], 1).norm(dim=1)
-    difference = difference.detach()
-    # Two classes of one kernel row, neither of which was ever trained on, tie everywhere.
+    return _over(difference.detach(), norm)
+
+
+def _difference(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The correct logit less the best other one, and whose that is, each (n,)."""
+    best = logits.scatter(1, labels[:, None], -torch.inf).max(1)
+    return logits.gather(1, labels[:, None])[:, 0] - best.values, best.indices
+
+
+def _over(difference: torch.Tensor, norm: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two classes of one kernel row, neither of which was ever trained on, tie everywhere."""
     return difference, torch.where(difference == 0, difference, difference / norm)
 
 

@@ -1,9 +1,12 @@
 """Margins against the closed form of a linear classifier."""
 
+import numpy as np
 import pytest
 import torch
 
 from sweeps.data.images import load_images, normalise
+from sweeps.evaluate import task_images
+from sweeps.fewshot import fit_probe
 from sweeps.measure.margins import margins, measure
 from sweeps.models.layers import layer_outputs
 
@@ -73,7 +76,7 @@ def test_classes_that_tie_everywhere_have_no_margin(images):
 
 def test_rows_are_means_over_each_split(subject_of):
     subject = subject_of(num_images=150, change=random_head)  # two batches
-    found = {(row["name"], row["split"]): row for row in measure(subject)}
+    found = {(row["name"], row["split"]): row for row in measure(subject) if row["dataset"] == "digits"}
     assert set(found) == {(n, s) for n in ("head_margin", "pre_logits_margin") for s in ("train", "test")}
     for split, part in (("train", subject.train), ("test", subject.test)):
         wanted = margins(subject.model, normalise(part.pixels), part.labels)
@@ -81,3 +84,26 @@ def test_rows_are_means_over_each_split(subject_of):
             row = found[name, split]
             assert row["value"] == pytest.approx(values.double().mean().item(), rel=1e-4)  # float32, other batches
             assert (row["num_examples"], row["dataset"]) == (150, "digits")
+
+
+def test_margins_of_a_fewshot_classifier(subject_of):
+    subject = subject_of(upstream__image_size=32, model={"resnet": [{"width": 4, "depth": [1, 1]}]})
+    found = {row["name"]: row for row in measure(subject) if row["dataset"] == "shapes"}
+    train, _ = task_images("shapes", 32, subject.config.downstream)
+    labels, rng = train.labels.numpy(), np.random.default_rng([0, 0])
+    classes, rank = np.unique(labels), np.empty(len(labels), int)
+    for label in classes:
+        rank[rng.permutation(np.flatnonzero(labels == label))] = np.arange(np.sum(labels == label))
+    images = train.take(np.flatnonzero(rank < 5))  # the most shots
+    with torch.no_grad():
+        x = layer_outputs(subject.model, normalise(images.pixels), ["pre_logits"])["pre_logits"].double()
+    probe = fit_probe("whitened", (x, images.labels.numpy()), (x[:0], np.zeros(0, int)), len(classes))
+    scores, kernel = (x @ probe.weights + probe.bias).numpy(), probe.weights.numpy()
+    head, pre_logits = [], []
+    for row, label in zip(scores, images.labels.tolist(), strict=True):
+        other = max((score, place) for place, score in enumerate(row) if place != label)[1]
+        head.append(row[label] - row[other])
+        pre_logits.append(head[-1] / np.linalg.norm(kernel[:, label] - kernel[:, other]))
+    for name, wanted in (("head_margin", head), ("pre_logits_margin", pre_logits)):
+        assert found[name]["value"] == pytest.approx(np.mean(wanted), rel=1e-4)  # float32 features
+        assert (found[name]["split"], found[name]["num_examples"]) == ("train", len(images.labels))
