@@ -33,6 +33,13 @@ def _measurement(name: Any) -> Any:
 
 
 MeasurementName = Annotated[str, BeforeValidator(_measurement)]
+Radius = Annotated[Amount, Field(gt=0, le=1)]
+
+
+def _odd(number: int) -> int:
+    if number % 2 == 0:
+        raise ValueError("must be odd")
+    return number
 
 
 def _kind(value: Any) -> Any:
@@ -91,6 +98,10 @@ class RecipeConfig(Section):
         drop_path: stochastic depth's rate in the last block.
         ema_decay: of a moving average of the weights, evaluated as weights "ema".
         sam_rho: radius of sharpness-aware minimisation.
+        attack_radius: train on adversarial images in place of the given ones: greatest change of a pixel in [0, 1].
+        attack_steps: how many steps they are made in.
+        contrastive_temperature: learn the features by the supervised contrastive loss, at this temperature, and the
+            classifier alone by the labels; `repeats` is the number of views of an image, all counted in `batch_size`.
         teacher: a model whose predicted classes are learned beside the labels (hard-label distillation): the
             `model.safetensors` of a run.
     """
@@ -120,6 +131,9 @@ class RecipeConfig(Section):
     drop_path: Fraction = 0.0
     ema_decay: Fraction | None = None
     sam_rho: Amount | None = Field(default=None, gt=0, validate_default=True)
+    attack_radius: Radius | None = Field(default=None, validate_default=True)
+    attack_steps: Count = 1
+    contrastive_temperature: Amount | None = Field(default=None, gt=0)
     teacher: str | None = None
 
     @model_validator(mode="before")
@@ -130,13 +144,20 @@ class RecipeConfig(Section):
         filled = {**find_recipe(values.get("name", "small_scale")).fields, **values}
         return {"head_weight_decay": filled["weight_decay"], **filled}
 
-    @field_validator("sam_rho")
+    @field_validator("sam_rho", "attack_radius")
     @classmethod
     def _required_by_row(cls, value: Any, info: ValidationInfo) -> Any:
         missing = find_recipe(info.data["name"]).required.get(str(info.field_name))
         if value is None and missing:
             raise ValueError(f"must be given with recipe {info.data['name']!r}, {missing}")
         return value
+
+    @model_validator(mode="after")
+    def _contrasts_whole_images(self) -> "RecipeConfig":
+        for name in ("mixup", "cutmix", "teacher") if self.contrastive_temperature else ():
+            if value := getattr(self, name):
+                raise ValueError(f"{name}: contrastive_temperature takes each image with one label, got {value!r}")
+        return self
 
     @model_validator(mode="after")
     def _optimizer_knows_the_rule(self) -> "RecipeConfig":
@@ -199,6 +220,12 @@ class MeasureConfig(Section):
     Attributes:
         names: keys of `sweeps.measure.MEASUREMENTS`; of a spec also "all", those that the model can give.
         max_examples: at most so many training images, and so many test images.
+        attack_radii: of "adversarial", greatest changes of a pixel, in units of pixels in [0, 1].
+        attack_steps: of its projected gradient descent.
+        robustness_examples: test images that "corruptions" and "adversarial" take, of `max_examples` the first; the
+            default costs a tiny model little and says little of it: an error of .5 is known to .09.
+        landscape_points: of "loss_landscape", grid points a side; an odd number has the model itself in the middle.
+        landscape_examples: training images that each point takes, of `max_examples` the first.
     """
 
     names: Annotated[
@@ -207,6 +234,11 @@ class MeasureConfig(Section):
         AfterValidator(no_repeats),
     ] = ()
     max_examples: Count = 256
+    attack_radii: Annotated[tuple[Radius, ...], AfterValidator(no_repeats)] = Field(default=(1 / 255,), min_length=1)
+    attack_steps: Count = 10
+    robustness_examples: Count = 32
+    landscape_points: Annotated[Count, Field(ge=3), AfterValidator(_odd)] = 5
+    landscape_examples: Count = 32
 
 
 class RunConfig(Section):

@@ -29,9 +29,29 @@ class Measurement:
     why_not: Callable[["RunConfig"], str | None] = lambda config: None
 
 
+def _why_no_errors(config: "RunConfig") -> str | None:
+    """A checkpoint may tell other classes apart than the upstream set's: then its upstream error is unknown too."""
+    return None if config.model.trainable else "it is only evaluated, and may tell other classes apart"
+
+
 MEASUREMENTS = {
     "weight_norms": Measurement(
         ("weight_norm", "distance_to_init"), "Abnar et al. 2021 (arXiv 2110.02095), Figures 10, 11, 40"
+    ),
+    "corruptions": Measurement(
+        ("corruption_error", "corruption_error_mean"),
+        "Hendrycks and Dietterich 2019 (arXiv 1903.12261); Chen et al. 2021 (arXiv 2106.01548), Table 2",
+        _why_no_errors,
+    ),
+    "adversarial": Measurement(
+        ("fgsm_error", "pgd_error"),
+        "Goodfellow et al. 2014 (arXiv 1412.6572); Madry et al. 2018 (arXiv 1706.06083)",
+        _why_no_errors,
+    ),
+    "loss_landscape": Measurement(
+        ("loss",),
+        "Li et al. 2018 (arXiv 1712.09913), section 4; Chen et al. 2021 (arXiv 2106.01548), Figure 1",
+        _why_no_errors,
     ),
 }
 

@@ -31,7 +31,10 @@ SHAPES = {
 }
 # What the recipes are made for: 300 epochs of batches of 4,096 are too much for digits.
 SMALL = {"batch_size": 12, "lr": 1e-3}
-EXTRA = {"sam": {"sam_rho": 0.05}}
+EXTRA = {
+    "sam": {"sam_rho": 0.05},
+    "sam_adversarial": {"sam_rho": 0.05, "attack_radius": 0.03, "attack_steps": 2},
+}
 BOTH = {"ema_decay": 0.9, "drop_path": 0.2, "mixup": 0.5, "cutmix": 1.0, "erase": 0.5, "rand_augment_ops": 1}
 
 

@@ -10,7 +10,10 @@ from sweeps.spec import SpecError, parse_spec
 
 from .conftest import changed
 
-GIVEN = {"sam": {"sam_rho": 0.2}}  # what a row leaves to the spec
+GIVEN = {
+    "sam": {"sam_rho": 0.2},
+    "sam_adversarial": {"sam_rho": 0.2, "attack_radius": 0.02},
+}  # what a row leaves to the spec
 
 
 def config_of(name, **fields):
