@@ -64,9 +64,9 @@ def _defocus_blur(images: torch.Tensor, strength: tuple[float, float], rng: np.r
 
 
 def _disk(radius: float, rim: float) -> torch.Tensor:
-    """A kernel (k, k) that sums to 1, just large enough; the rim is smoothed by a Gaussian of 3 x 3, or 5 x 5."""
+    """A kernel (k, k) that sums to 1, the rim smoothed by a Gaussian of 3 x 3, or 5 x 5."""
     smooth = 1 if radius <= 8 else 2
-    half = floor(radius) + smooth
+    half = floor(radius) + 2 * smooth  # the filter reflects at the border: zeros there keep the sum
     squares = torch.arange(-half, half + 1).square()
     inside = (squares[:, None] + squares <= radius**2).float()
     size = [2 * smooth + 1] * 2

@@ -119,7 +119,7 @@ def test_the_projection_learns_is_in_the_checkpoint_and_not_in_the_model(trained
 
 def test_the_body_learns_by_contrast_alone(trained):
     """Another label loss moves the classifier elsewhere, and nothing but it."""
-    plain, config = trained({**SUPCON, "grad_clip": None})
+    plain, _ = trained({**SUPCON, "grad_clip": None})
     sigmoid, _ = trained({**SUPCON, "grad_clip": None, "label_loss": "sigmoid"})
     head = {f"head.{name}" for name, _ in plain.model.head.named_parameters()}
     for (name, one), other in zip(plain.model.named_parameters(), sigmoid.model.parameters(), strict=True):
@@ -139,7 +139,7 @@ def test_other_recipes_have_no_projection(trained):
     [
         (
             {"recipe": {**SUPCON, "mixup": 0.2}},
-            r"mixup: contrastive_temperature takes each image with one label, got 0.2",
+            "mixup: contrastive_temperature takes each image with one label",
         ),
         ({"recipe": {**SUPCON, "contrastive_temperature": 0}}, r"recipe.contrastive_temperature.*greater than 0"),
         ({"recipe": SUPCON, "cuda_graph": True}, "cuda_graph: replays the model whole"),

@@ -23,14 +23,14 @@ MODELS = {
 
 @pytest.fixture(scope="module", params=MODELS)
 def trained(request):
-    """A subject maker: 60 steps on digits, measured with options."""
+    """A subject maker: 60 steps of 16 digits, measured with options."""
     config = plan_of(model=MODELS[request.param], downstream=None).configs[0]
     model = new_state(config, CPU).model
     train, test = (load_images("digits", split, 8) for split in ("train", "test"))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     model.train()
     for step in range(60):
-        rows = torch.arange(step * 20, step * 20 + 20)
+        rows = torch.arange(16 * step, 16 * (step + 1))
         optimizer.zero_grad()
         F.cross_entropy(model(normalise(train.pixels[rows])), train.labels[rows]).backward()
         optimizer.step()
