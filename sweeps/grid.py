@@ -155,6 +155,8 @@ def resolve(cell: CellSpec) -> RunConfig:
         )
     if getattr(model, "distilled", False) and not cell.recipe.teacher:
         raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
+    if cell.cuda_graph and cell.recipe.contrastive_temperature:
+        raise ValueError("cuda_graph: replays the model whole, and recipe.contrastive_temperature looks inside it")
     config = RunConfig(
         upstream=upstream,
         model=model,

@@ -42,6 +42,8 @@ _RECIPE_COLUMNS = [
     "repeats",
     "head_bias",
     "ema_decay",
+    "attack_radius",
+    "contrastive_temperature",
 ]
 _REPORT_SECONDS = 0.25
 _MAX_FAILURE = 500  # characters of a failure's one line
@@ -205,6 +207,7 @@ def _recipe_columns(config: RunConfig) -> dict[str, Any]:
         "teacher": recipe.teacher,
         "sam_rho": recipe.sam_rho,
         **{name: getattr(recipe, name) for name in _RECIPE_COLUMNS},
+        "attack_steps": recipe.attack_steps if recipe.attack_radius else None,
         "seed": config.seed,
     }
 

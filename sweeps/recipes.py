@@ -41,6 +41,19 @@ _DEIT_AUGMENTATION = {
     "label_smoothing": 0.1,
 }
 
+_SAM = {
+    "optimizer": "adamw",
+    "lr": 3e-3,
+    "weight_decay": 0.3,  # times the learning rate: the papers', says the config, which itself has .001
+    "head_lr_multiplier": 1.0,
+    "grad_clip": 1.0,
+    "batch_size": 4096,
+    "augment": "inception_flip",
+    "label_smoothing": 0.0,
+    # The config, of the successor GSAM, has the sigmoid loss with a head bias of -10.
+}
+_SAM_RHO = {"sam_rho": "which Chen et al. 2021 set by model; big_vision's config of GSAM has 0.1 to 0.6"}
+
 RECIPES = {
     "small_scale": Recipe(
         source="AdamW as in DeiT (Touvron et al. 2021, arXiv 2012.12877), shortened to small images",
@@ -169,20 +182,37 @@ RECIPES = {
             "big_vision `configs/proj/gsam/vit_i1k_gsam_no_aug.py`, of the authors of Chen, Hsieh and Gong 2021 (arXiv "
             "2106.01548), who train ViT and Mixer so on ImageNet-1k; lr at batch 4096"
         ),
-        fields={
-            "optimizer": "adamw",
-            "lr": 3e-3,
-            "weight_decay": 0.3,  # times the learning rate: the papers', says the config, which itself has .001
-            "head_lr_multiplier": 1.0,
-            "grad_clip": 1.0,
-            "batch_size": 4096,
-            "augment": "inception_flip",
-            "label_smoothing": 0.0,
-            # The config, of the successor GSAM, has the sigmoid loss with a head bias of -10.
-        },
+        fields=_SAM,
         schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},  # to 1 %, not to 0
         length="300 epochs",
-        required={"sam_rho": "which Chen et al. 2021 set by model; big_vision's config of GSAM has 0.1 to 0.6"},
+        required=_SAM_RHO,
+    ),
+    "sam_adversarial": Recipe(
+        source=(
+            "Chen, Hsieh and Gong 2021 (arXiv 2106.01548): `sam` on adversarial images, made in one step from a random "
+            "start as in Wong et al. 2020 (arXiv 2001.03994)"
+        ),
+        fields={**_SAM, "attack_steps": 1},
+        schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},
+        length="300 epochs",
+        required=_SAM_RHO
+        | {"attack_radius": "for which Wong et al. 2020 have 2/255 and 4/255 on ImageNet, 8/255 on CIFAR-10"},
+    ),
+    "supcon": Recipe(
+        source=(
+            "Khosla et al. 2020 (arXiv 2004.11362), the loss, two views, projection and temperature; Chen, Hsieh and "
+            "Gong 2021 (arXiv 2106.01548), who train ViTs so, with and without SAM: the rest is that of `sam`"
+        ),
+        fields={
+            **_SAM,  # 4,096 views of 2,048 images
+            "repeats": 2,
+            "contrastive_temperature": 0.1,
+            "rand_augment_ops": 2,  # Khosla et al. compare AutoAugment, RandAugment and others
+            "rand_augment_magnitude": 9.0,
+            # Both papers train the classifier in a stage of its own, when the features are done.
+        },
+        schedule={"kind": "linear", "warmup": "10000 steps", "cooldown": "0 steps"},
+        length="700 epochs",  # an epoch sees as many views as there are images: 350 of two views each
     ),
 }
 

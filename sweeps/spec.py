@@ -26,7 +26,7 @@ _LENGTHS = ("steps", "epochs", "examples")
 _LIST_FIELDS = {
     "model.resnet.depth", "model.bit.depth", "model.convnext.depth", "model.modernised_resnet.depth",
     "model.hybrid.stem_depth", "downstream.tasks", "downstream.shots", "downstream.layers", "downstream.probes",
-    "evaluate.class_map", "measure.names", "finetune.tasks", "finetune.lr",
+    "evaluate.class_map", "measure.names", "measure.attack_radii", "finetune.tasks", "finetune.lr",
 }  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .contrastive import with_projection
 from .paths import TrunkPaths, written_whole
 
 __all__ = ["TrainingState", "load_checkpoint", "save_checkpoint"]
@@ -20,12 +21,14 @@ class TrainingState:
     Attributes:
         average: a copy of the model that holds a moving average of its weights (timm's ModelEmaV3), or None.
         seconds, energy_joules: of the training steps alone; the energy is None where the device does not tell it.
+        projection: what training has beside the model and nothing else sees (`sweeps.contrastive`), or None.
         stopped: whether the error on the held-out part has stopped falling.
     """
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
     average: nn.Module | None = None
+    projection: nn.Module | None = None
     step: int = 0
     seconds: float = 0.0
     energy_joules: float | None = 0.0
@@ -34,6 +37,11 @@ class TrainingState:
     losses: list[torch.Tensor] = field(default_factory=list)  # since the last line of the log
     log: list[dict[str, float]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def trained(self) -> nn.Module:
+        """All that the optimizer moves: the model, and the projection where there is one."""
+        return with_projection(self.model, self.projection)
 
     @property
     def val_errors(self) -> list[float]:
@@ -63,7 +71,7 @@ class TrainingState:
                 setattr(self, name, value)
 
 
-_STATEFUL = ("model", "optimizer", "average")
+_STATEFUL = ("model", "optimizer", "average", "projection")
 
 
 def save_checkpoint(state: TrainingState, paths: TrunkPaths) -> None:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
+from .attacks import attack, step_size
 from .augment import augment_batch
 from .augment.streams import rng_of
 from .config import RunConfig
+from .contrastive import detached_classifier, supervised_contrastive_loss
 from .data.images import Images
 from .losses import distillation_loss, training_loss
 from .optimizers import clip_gradients, perturbed_weights, set_learning_rate
@@ -39,12 +42,14 @@ class TrainingStep:
         inputs, targets = augment_batch(
             *images, recipe, seed=config.seed, step=step, num_classes=config.num_classes, cropped=self.cropped
         )
+        if recipe.attack_radius is not None:
+            inputs = self._attacked(state, inputs, targets, recipe.attack_radius)
         gradient = self._gradient(state, inputs, targets)
         loss = gradient()
         if recipe.sam_rho is not None:
-            with perturbed_weights(state.model, recipe.sam_rho):
+            with perturbed_weights(state.trained, recipe.sam_rho):
                 gradient()
-        clip_gradients(state.model, recipe)
+        clip_gradients(state.trained, recipe)
         state.optimizer.step()
         if state.average is not None:
             state.average.update(state.model)  # type: ignore[operator]
@@ -63,13 +68,46 @@ class TrainingStep:
             if not state.model.training:
                 state.model.train()
             state.optimizer.zero_grad(set_to_none=True)
-            with autocast(self.config, self.device):
-                outputs = state.model(inputs)
-            loss = self._loss(outputs, targets, classes)
+            if state.projection is None:
+                loss = self._loss(self._outputs(state.model, inputs), targets, classes)
+            else:
+                loss = self._contrasted(state.model, state.projection, inputs, targets)
             loss.backward()
             return loss.detach()
 
         return gradient
+
+    def _outputs(self, model: nn.Module, inputs: torch.Tensor) -> Any:
+        with autocast(self.config, self.device):
+            return model(inputs)
+
+    def _attacked(
+        self, state: TrainingState, inputs: torch.Tensor, targets: torch.Tensor, radius: float
+    ) -> torch.Tensor:
+        """Adversarial images for the weights at the step's beginning, in evaluation mode: it leaves no trace.
+
+        Those of sharpness-aware minimisation's second gradient are the same.
+        """
+        num_steps = self.config.recipe.attack_steps
+        state.model.eval()
+        return attack(
+            inputs,
+            lambda images: training_loss(self._outputs(state.model, images), targets, self.config.recipe),
+            radius=radius,
+            num_steps=num_steps,
+            step=step_size(radius, num_steps),
+            rng=rng_of(self.config.seed, state.step, "attack"),
+        )
+
+    def _contrasted(
+        self, model: nn.Module, projection: nn.Module, inputs: torch.Tensor, labels: torch.Tensor
+    ) -> torch.Tensor:
+        """The features learn by contrast; the classifier learns the labels from them, and they do not notice."""
+        with autocast(self.config, self.device), detached_classifier(model) as features:
+            logits = model(inputs)
+            projected = projection(features[-1])
+        contrast = supervised_contrastive_loss(projected, labels, self.config.recipe)
+        return contrast + training_loss(logits, labels, self.config.recipe)
 
     def _loss(
         self,

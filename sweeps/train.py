@@ -19,6 +19,7 @@ from torch import nn
 from .acceleration import accelerate
 from .class_map import labels_as_outputs
 from .config import RunConfig
+from .contrastive import build_projection, with_projection
 from .data.batches import Source
 from .data.training import TrainingData, training_source
 from .energy import EnergyMeter
@@ -184,7 +185,9 @@ def _last_models(state: TrainingState) -> Iterator[tuple[dict[str, Any], nn.Modu
 def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     """An untrained model, the same for the same seed."""
     model = accelerate(initial_model(config), config, device)
-    return TrainingState(model, build_optimizer(model, config.recipe), _average(model, config.recipe.ema_decay))
+    projection = build_projection(model, config).to(device) if config.recipe.contrastive_temperature else None
+    optimizer = build_optimizer(with_projection(model, projection), config.recipe)
+    return TrainingState(model, optimizer, _average(model, config.recipe.ema_decay), projection)
 
 
 def _resumed(config: RunConfig, paths: TrunkPaths, device: torch.device, last_step: int) -> TrainingState | None:

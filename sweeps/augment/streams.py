@@ -5,7 +5,9 @@ import numpy as np
 __all__ = ["rng_of"]
 
 # 1 is the order of the images (`sweeps.data.batches`).
-_STREAMS = {"crop": 2, "rand_augment": 3, "mix": 4, "erase": 5, "drop_path": 6, "measure": 7, "finetune": 8}
+_STREAMS = {
+    "crop": 2, "rand_augment": 3, "mix": 4, "erase": 5, "drop_path": 6, "measure": 7, "finetune": 8, "attack": 9,
+}  # fmt: skip
 
 
 def rng_of(seed: int, step: int, purpose: str) -> np.random.Generator:

@@ -68,6 +68,21 @@ MEASUREMENTS = {
     "multi_label": Measurement(
         ("multi_label_error", "multi_label_left_out"), "Beyer et al. 2020 (arXiv 2006.07159)", _no_label_sets
     ),
+    "corruptions": Measurement(
+        ("corruption_error", "corruption_error_mean"),
+        "Hendrycks and Dietterich 2019 (arXiv 1903.12261); Chen et al. 2021 (arXiv 2106.01548), Table 2",
+        no_upstream_classes,
+    ),
+    "adversarial": Measurement(
+        ("fgsm_error", "pgd_error"),
+        "Goodfellow et al. 2014 (arXiv 1412.6572); Madry et al. 2018 (arXiv 1706.06083)",
+        no_upstream_classes,
+    ),
+    "loss_landscape": Measurement(
+        ("loss",),
+        "Li et al. 2018 (arXiv 1712.09913), section 4; Chen et al. 2021 (arXiv 2106.01548), Figure 1",
+        no_upstream_classes,
+    ),
 }
 
 

@@ -50,6 +50,10 @@ class Subject:
         """Random numbers that depend on the run's seed and the purpose only."""
         return rng_of(self.config.seed, zlib.crc32(purpose.encode()), "measure")
 
+    def robustness_images(self) -> Images:
+        """The test images that are corrupted and attacked."""
+        return self.test.take(np.arange(min(self.config.measure.robustness_examples, len(self.test.labels))))
+
     def batches(self, images: Images, batch_size: int = 128) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Normalised images float32 (b, 3, height, width) and labels int64 (b,)."""
         for batch in images.batches(batch_size):

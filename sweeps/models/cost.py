@@ -18,6 +18,7 @@ __all__ = ["ModelCost", "count_cost", "training_flops"]
 _FORWARD_AND_BACKWARD = (
     3  # a backward pass costs two forward passes: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1
 )
+_ATTACK = 2  # half of a backward pass is for the weights' gradients, which an attack does not take
 _RULE = "matmul+conv forward, 1 multiply-add = 2, training = {}x"
 
 
@@ -61,10 +62,11 @@ def count_cost(config: ModelShape, image_size: int, num_classes: int) -> ModelCo
 def training_flops(cost: ModelCost, recipe: "RecipeConfig", teacher: ModelCost | None) -> tuple[int, str]:
     """FLOPs to train on one image, and the rule by which they are counted.
 
-    Three times the forward pass; twice that with sharpness-aware minimisation, which takes two gradients; and a
-    teacher's forward pass.
+    Three times the forward pass; twice that with sharpness-aware minimisation, which takes two gradients; two for each
+    step of an attack, whose backward pass leaves out the weights; and a teacher's forward pass.
     """
     passes = _FORWARD_AND_BACKWARD * (2 if recipe.sam_rho else 1)
+    passes += _ATTACK * recipe.attack_steps if recipe.attack_radius else 0
     rule = _RULE.format(passes) + (" + teacher's forward" if teacher else "")
     return passes * cost.flops_per_image + (teacher.flops_per_image if teacher else 0), rule
 

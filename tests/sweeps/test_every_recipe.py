@@ -8,6 +8,7 @@ import torch
 
 import sweeps.train as train
 from scaling import read_records, validate_records
+from sweeps.cost import run_cost
 from sweeps.data.training import load_training_data
 from sweeps.grid import make_plan
 from sweeps.jobs import run_trunk
@@ -31,8 +32,12 @@ SHAPES = {
 }
 # What the recipes are made for: 300 epochs of batches of 4,096 are too much for digits.
 SMALL = {"batch_size": 12, "lr": 1e-3}
-EXTRA = {"sam": {"sam_rho": 0.05}}
+EXTRA = {
+    "sam": {"sam_rho": 0.05},
+    "sam_adversarial": {"sam_rho": 0.05, "attack_radius": 0.03, "attack_steps": 2},
+}
 BOTH = {"ema_decay": 0.9, "drop_path": 0.2, "mixup": 0.5, "cutmix": 1.0, "erase": 0.5, "rand_augment_ops": 1}
+CONTRAST = {"name": "supcon", "sam_rho": 0.1, "ema_decay": 0.9, "drop_path": 0.2, "repeats": 5}
 
 
 def plan_for(family, shape, recipe, steps=6, **more):
@@ -72,6 +77,7 @@ RECIPE_CASES = {name: {"name": name, **SMALL, **EXTRA.get(name, {})} for name in
 RECIPE_CASES |= {
     "all augmentations, average and stochastic depth": {**SMALL, **BOTH},
     "sam with all": {**SMALL, **BOTH, "name": "sam", "sam_rho": 0.1},
+    "supcon with sam and all": {**SMALL, **CONTRAST},
     "repeats that do not divide the batch": {**SMALL, "repeats": 5},
 }
 
@@ -123,6 +129,38 @@ def test_sharpness_aware_compute_is_twice_and_a_teacher_adds_its_forward_pass(tm
     assert row["compute_flops"] == (6 * ours + theirs) * 6 * 12
     assert row["flops_rule"].endswith("training = 6x + teacher's forward")
     assert row["sam_rho"] == 0.05
+
+
+def last_loss(recipe, folder, family):
+    return run(plan_for(family, SHAPES[family], {**SMALL, **recipe}).configs, folder)[0].log[-1]["loss"]
+
+
+@pytest.mark.parametrize("family", ["vit", "resnet"])
+def test_sharpness_aware_adversarial_training_has_its_limits(family, tmp_path):
+    sam = {"name": "sam", "sam_rho": 0.05}
+    adversarial = {**sam, "name": "sam_adversarial", "attack_radius": 0.03}
+    none = 1e-30  # in float32 lost in the sum with any weight or pixel that is not 0, which no pixel becomes
+    plain = last_loss(sam, tmp_path / "sam", family)
+    assert last_loss({**adversarial, "attack_radius": none}, tmp_path / "no attack", family) == plain
+    assert last_loss(adversarial, tmp_path / "both", family) > plain
+    one_step = last_loss({"attack_radius": 0.03}, tmp_path / "one", family)
+    assert last_loss({"attack_radius": 0.03, "attack_steps": 3}, tmp_path / "three", family) != one_step
+
+
+@pytest.mark.parametrize(
+    ("recipe", "passes"),
+    [
+        ({"attack_radius": 0.1}, 3 + 2),
+        ({"name": "sam_adversarial", "sam_rho": 0.1, "attack_radius": 0.1, "attack_steps": 3}, 2 * 3 + 3 * 2),
+        ({"attack_steps": 3}, 3),
+        ({"name": "supcon"}, 3),  # its two views are two images of the batch
+    ],
+)
+def test_each_step_of_an_attack_costs_a_forward_pass_and_half_a_backward_one(recipe, passes):
+    (config,) = plan_for("vit", SHAPES["vit"], {**SMALL, **recipe}).configs
+    cost = run_cost(config)
+    assert cost.training_flops == passes * count_cost(config.model, 8, 10).flops_per_image
+    assert cost.rule.endswith(f"training = {passes}x")
 
 
 def test_a_distilled_vit_learns_from_its_teacher(tmp_path):

@@ -10,7 +10,10 @@ from sweeps.spec import SpecError, parse_spec
 
 from .conftest import changed
 
-GIVEN = {"sam": {"sam_rho": 0.2}}  # what a row leaves to the spec
+GIVEN = {
+    "sam": {"sam_rho": 0.2},
+    "sam_adversarial": {"sam_rho": 0.2, "attack_radius": 0.02},
+}  # what a row leaves to the spec
 
 
 def config_of(name, **fields):
@@ -52,6 +55,11 @@ def test_every_row_makes_a_run(name):
         ("abnar2021", {"lr": 8e-4, "weight_decay": 0.1, "batch_size": 4096}),
         ("convnext", {"lr": 4e-3, "ema_decay": 0.9999, "mixup": 0.8, "cutmix": 1.0}),
         ("sam", {"lr": 3e-3, "weight_decay": 0.3, "sam_rho": 0.2}),
+        (
+            "sam_adversarial",
+            {"lr": 3e-3, "weight_decay": 0.3, "sam_rho": 0.2, "attack_radius": 0.02, "attack_steps": 1},
+        ),
+        ("supcon", {"lr": 3e-3, "repeats": 2, "contrastive_temperature": 0.1}),
     ],
 )
 def test_values_of_the_papers(name, values):
@@ -71,6 +79,14 @@ def test_sam_needs_its_radius_and_says_which(given):
     message = str(error.value)
     assert message.startswith("recipe.sam_rho: must be given with recipe 'sam'")
     assert "0.1 to 0.6" in message
+
+
+def test_adversarial_training_needs_both_its_radii():
+    with pytest.raises(SpecError) as error:
+        parse_spec(changed(recipe={"name": "sam_adversarial"}))
+    lines = str(error.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["recipe.sam_rho", "recipe.attack_radius"]
+    assert "2/255" in lines[1]
 
 
 def test_other_rows_need_no_radius_and_may_have_one():

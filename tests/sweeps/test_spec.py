@@ -110,7 +110,7 @@ def fault(**changes):
             {"recipe__lr": RULE | {"wdith": 0}},
             ["recipe.lr.wdith: unknown field, did you mean 'width'? valid: ['base',"],
         ),
-        ({"recipe": "small_scale"}, ["recipe: must be a mapping of ['augment',", "got 'small_scale'"]),
+        ({"recipe": "small_scale"}, ["recipe: must be a mapping of ['attack_radius',", "got 'small_scale'"]),
         ({"upstream": "digits"}, ["upstream: must be a mapping of ['dataset',", "got 'digits'"]),
         ({"seeds": []}, ["seeds: an axis needs at least one value"]),
         ({"steps": None, "epochs": True}, ["epochs: must be a number, got True"]),
