@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .class_map import resolve_class_map
-from .config import EvaluateConfig, FinetuneConfig, RunConfig, ScheduleConfig, UpstreamConfig
+from .config import DownstreamConfig, EvaluateConfig, FinetuneConfig, RunConfig, ScheduleConfig, UpstreamConfig
 from .data.datasets import find_dataset, folder_versions, task_name
 from .data.suites import expand_tasks
 from .durations import Duration, parse_duration
