@@ -25,11 +25,8 @@ def one_of_each_kind(configs: list[RunConfig], folder: Path, steps: int = 3) -> 
 
 
 def kind_of(config: RunConfig) -> str:
-    """The same for runs that differ in numbers only: sizes, rates, lengths and seeds."""
-    values = config.model_dump(mode="json")
-    for name in ("name", "checkpoint_sha256"):  # of released models, for all of which one stands here
-        values["model"].pop(name, None)
-    return repr(_without_numbers(values))
+    """The same for runs that differ in the shape of a family's model and in numbers: sizes, rates, lengths, seeds."""
+    return repr(_without_numbers(config.model_dump(mode="json") | {"model": config.model.family}))
 
 
 def _without_numbers(value: Any) -> Any:
@@ -92,12 +89,15 @@ def _few_tasks(section: Any, folder: Path) -> dict[str, Any]:
 
 
 def _short_finetuning(config: RunConfig, folder: Path) -> dict[str, Any]:
-    finetune = getattr(config, 'finetune', None)
+    finetune = getattr(config, "finetune", None)
     if not finetune or not finetune.tasks:
         return {}
     few = _few_tasks(finetune, folder)
     examples = finetune.examples if finetune.examples == "all" else 5 * _FEW
-    return {"finetune": _with(finetune, **few, examples=examples, lr=finetune.lr[:_FEW_RATES], steps=2, batch_size=_FEW, draws=1)}
+    rates = finetune.lr[:_FEW_RATES]
+    return {
+        "finetune": _with(finetune, **few, examples=examples, lr=rates, steps=2, batch_size=_FEW, draws=1),
+    }
 
 
 def write_arrays(folder: Path, name: str) -> Path:

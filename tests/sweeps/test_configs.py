@@ -8,15 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import yaml
 from PIL import Image
 
 import scaling
-from scaling import read_records, validate_records
+from scaling import read_measurements, read_records, validate_records
 from sweeps.data.image_folder import forget_folders
 from sweeps.grid import make_plan
+from sweeps.initial import initial_model
 from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
+from sweeps.saved_model import save_model
 from sweeps.spec import parse_spec
 
 from .short import one_of_each_kind
@@ -28,6 +31,7 @@ SPECS = sorted((ROOT / "sweeps" / "configs").glob("*.yaml"))
 FIELDS = ("Question", "Papers", "Expected", "Cost", "Command", "Analysis")
 EXPERIMENTS = ROOT / "docs" / "experiments.md"
 TINY = "test_vit"  # of timm's own tests: stands for every released model
+NUM_CLASSES, NUM_TEST = 10, 20  # of an image folder
 each_spec = pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 
 
@@ -71,29 +75,31 @@ def test_every_spec_has_its_row_and_every_row_its_spec():
     assert named == {path.stem for path in SPECS}
 
 
-# Runs ---------------------------------------------------------------------------------------------------------
+# What a user has to bring ---------------------------------------------------------------------------------------
 
 
-def brought(value, folder):
-    """A spec with what a user has to bring, in small: folders of images, released models, teachers, label sets."""
+def brought(raw: dict, folder: Path) -> dict:
+    """A spec with small files in place of those that it names: images, released models, label sets, trained models."""
+    return _replaced(raw, folder, trained_model=lambda: str(trained_model(raw, folder)))
+
+
+def _replaced(value, folder, trained_model):
     if isinstance(value, list):
-        return [brought(item, folder) for item in value]
+        return [_replaced(item, folder, trained_model) for item in value]
     if isinstance(value, str) and value.startswith("image-folder:"):
         return f"image-folder:{image_folder(folder / Path(value).name)}"
     if not isinstance(value, dict):
         return value
-    found = {key: brought(item, folder) for key, item in value.items()}
+    found = {key: _replaced(item, folder, trained_model) for key, item in value.items()}
     if found.get("dataset") == "image-folder":
         found["folder"] = str(image_folder(folder / Path(found["folder"]).name))
     if "timm" in found:
         found["timm"] = {"name": TINY, "checkpoint": str(released_model(folder))}
     if "label_sets" in found:
-        found["label_sets"] = str(folder / "label_sets.json")
-        Path(found["label_sets"]).write_text(json.dumps([[0]] * NUM_TEST))
+        found["label_sets"] = str(label_sets(folder))
+    for field in {"teacher", "against"} & set(found):
+        found[field] = found[field] if found[field] in (None, "init") else trained_model()
     return found
-
-
-NUM_CLASSES, NUM_TEST = 10, 20
 
 
 def image_folder(path: Path) -> Path:
@@ -107,10 +113,16 @@ def image_folder(path: Path) -> Path:
     return path
 
 
+def label_sets(folder: Path) -> Path:
+    """As ReaL's file: the first two classes are right for every test image."""
+    path = folder / "label_sets.json"
+    path.write_text(json.dumps([[0, 1]] * NUM_TEST))
+    return path
+
+
 def released_model(folder: Path) -> Path:
     """An untrained model of 1,000 classes, as released ones have them."""
     import timm
-    import torch
 
     path = folder / f"{TINY}.pth"
     if not path.exists():
@@ -118,24 +130,38 @@ def released_model(folder: Path) -> Path:
     return path
 
 
+def trained_model(raw: dict, folder: Path) -> Path:
+    """What a run on the spec's upstream set leaves, untrained."""
+    model = {"resnet": {"width": 4, "depth": [1, 1, 1]}}
+    spec = {"name": "trained", "upstream": _replaced(raw["upstream"], folder, None), "model": model, "steps": 1}
+    config = make_plan(parse_spec(spec)).configs[0]
+    path = folder / f"{config.run_id}.safetensors"
+    save_model(path, initial_model(config), config)
+    return path
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """What stands for data that are not there, for all specs."""
+    """The folder of these files, for all specs."""
     yield tmp_path_factory.mktemp("data")
     forget_folders()
 
 
+# Runs ---------------------------------------------------------------------------------------------------------
+
+
 @each_spec
 def test_one_run_of_each_kind_leaves_its_records(path, data, tmp_path):
-    spec = parse_spec(brought(yaml.safe_load(path.read_text()), data))
-    plan = make_plan(spec)
+    raw = yaml.safe_load(path.read_text())
+    trunks = one_of_each_kind(make_plan(parse_spec(brought(raw, data))).configs, data)
     sweep = SweepPaths(tmp_path)
-    trunks = one_of_each_kind(plan.configs, data)
     for trunk in trunks:
-        statuses = run_trunk(trunk, sweep, spec.name, "cpu", lambda images, runs: None)
-        run = sweep.run(trunk.configs[0].run_id)
-        assert statuses == {"ok": 1}, run.traceback.read_text()
-        assert not run.traceback.exists(), run.traceback.read_text()  # of a measurement
+        statuses = run_trunk(trunk, sweep, raw["name"], "cpu", lambda images, runs: None)
+        trace = sweep.run(trunk.configs[0].run_id).traceback
+        assert not trace.exists(), trace.read_text()  # of a measurement too, without which a run is whole
+        assert statuses == {"ok": 1}
     records = read_records(tmp_path)
     validate_records(records)
-    assert records["run_id"].nunique() == len(trunks)
+    assert set(records["run_id"]) == {trunk.configs[0].run_id for trunk in trunks}
+    asked = {name for trunk in trunks for name in trunk.configs[0].measure.names}
+    assert not asked or len(read_measurements(tmp_path)) > 0
