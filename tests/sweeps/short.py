@@ -26,7 +26,9 @@ def one_of_each_kind(configs: list[RunConfig], folder: Path, steps: int = 3) -> 
 
 def kind_of(config: RunConfig) -> str:
     """The same for runs that differ in the shape of a family's model and in numbers: sizes, rates, lengths, seeds."""
-    return repr(_without_numbers(config.model_dump(mode="json") | {"model": config.model.family}))
+    values = config.model_dump(mode="json") | {"model": config.model.family}
+    values["downstream"]["layers"] = len(config.downstream.layers) > 1  # which they are is of the shape too
+    return repr(_without_numbers(values))
 
 
 def _without_numbers(value: Any) -> Any:
@@ -58,9 +60,14 @@ def shortened(config: RunConfig, folder: Path, steps: int = 3) -> RunConfig:
         downstream=_with(
             downstream, **_few_tasks(downstream, folder), shots=downstream.shots[:_FEW_SHOTS], draws=1, max_eval=_FEW
         ),
-        measure=_with(config.measure, max_examples=_FEW),
+        measure=_with(config.measure, **_few_of_each(config.measure)),
         **_short_finetuning(config, folder),
     )
+
+
+def _few_of_each(measure: BaseModel) -> dict[str, int]:
+    """Of every number of images, and of any other: the iterations of a measurement cost as much."""
+    return {name: min(value, _FEW) for name, value in measure if isinstance(value, int)}
 
 
 def _with(section: Any, **fields: Any) -> Any:

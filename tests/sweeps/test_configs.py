@@ -134,7 +134,7 @@ def trained_model(raw: dict, folder: Path) -> Path:
     """What a run on the spec's upstream set leaves, untrained."""
     model = {"resnet": {"width": 4, "depth": [1, 1, 1]}}
     spec = {"name": "trained", "upstream": _replaced(raw["upstream"], folder, None), "model": model, "steps": 1}
-    config = make_plan(parse_spec(spec)).configs[0]
+    config = make_plan(parse_spec(spec | {"schedule": {"kind": "constant"}})).configs[0]
     path = folder / f"{config.run_id}.safetensors"
     save_model(path, initial_model(config), config)
     return path
