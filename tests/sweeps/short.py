@@ -66,8 +66,9 @@ def shortened(config: RunConfig, folder: Path, steps: int = 3) -> RunConfig:
 
 
 def _few_of_each(measure: BaseModel) -> dict[str, int]:
-    """Of every number of images, and of any other: the iterations of a measurement cost as much."""
-    return {name: min(value, _FEW) for name, value in measure if isinstance(value, int)}
+    """Few images, and of steps and grid points 3: an odd number."""
+    counts = {name: value for name, value in measure if isinstance(value, int)}
+    return {name: min(value, _FEW if name.endswith("examples") else 3) for name, value in counts.items()}
 
 
 def _with(section: Any, **fields: Any) -> Any:
@@ -96,8 +97,8 @@ def _few_tasks(section: Any, folder: Path) -> dict[str, Any]:
 
 
 def _short_finetuning(config: RunConfig, folder: Path) -> dict[str, Any]:
-    finetune = getattr(config, "finetune", None)
-    if not finetune or not finetune.tasks:
+    finetune = config.finetune
+    if not finetune.tasks:
         return {}
     few = _few_tasks(finetune, folder)
     examples = finetune.examples if finetune.examples == "all" else 5 * _FEW
