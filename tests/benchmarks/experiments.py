@@ -22,6 +22,7 @@ import scaling as sc
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[2] / "docs"
 SHOTS = 10
+DRAWN = ("digits", "shapes", "textures", "position")  # tasks in the figures; the tables have all
 TIED = 0.005  # error; what three seeds cannot tell apart
 NAMES = {"vit": "ViT", "resnet": "ResNet", "mixer": "Mixer", "convnext": "ConvNeXt"}
 
@@ -119,7 +120,7 @@ def same_curve(folder: Path, _: Path | None = None) -> Result:
         f" upstream accuracy\n{text_of(table)}\n"
         f"{(found < 0.05).sum()} of {len(found)} tests have p < .05; by chance {0.05 * len(found):.0f} would"
     )
-    shown = [test for test in tests if test["arms"] in ("family", "steps") and test["family"] != "resnet"]
+    shown = [test for test in tests if test["task"] in DRAWN and test["family"] in ("both", "vit")]
     return text, _same_curve_figure([test for test in shown if not isinstance(test["result"], sc.FitError)])
 
 
@@ -175,8 +176,10 @@ def head_sweep(folder: Path, checkpoints: Path | None, setting: str) -> Result:
             dropna=False,
         ).dropna(how="all")
         lines += ["\nmeasurements, mean over seeds", text_of(wide, index=True)]
-    figure, axes = plt.subplots(1, len(drawn), figsize=(7.5 * len(drawn), 5.5), layout="constrained", squeeze=False)
-    for ax, (name, part, optima) in zip(axes[0], drawn, strict=True):
+    num_families = runs["model_family"].nunique()
+    size = (num_families, len(drawn) // num_families)
+    figure, axes = plt.subplots(*size, figsize=(7.5 * size[1], 5.5 * size[0]), layout="constrained", squeeze=False)
+    for ax, (name, part, optima) in zip(axes.flat, drawn, strict=True):
         shown = optima[(optima["task"] == "upstream") | (optima["num_shots"] == SHOTS)]
         sc.plots.plot_head_sweep(part, shown, setting=setting, ax=ax)
         ax.set_title(f"{name}; {ax.get_title('left')}", fontsize="small", loc="left")
@@ -223,7 +226,7 @@ def layer_probes(folder: Path, _: Path | None = None) -> Result:
         f"earliest layer within a standard error of the best, {SHOTS} shots, {longest['planned_steps'].iloc[0]} steps,"
         f" mean over seeds\n{text_of(best)}"
     )
-    tasks = [task for task in task_columns(runs) if task != "shuffled_labels"]
+    tasks = [task for task in task_columns(runs) if task in DRAWN]
     deepest = longest.loc[longest.groupby("model_family")["depth"].transform("max") == longest["depth"]]
     shown = [
         (family, part) for family, part in evals.groupby("model_family")
