@@ -292,7 +292,8 @@ def sharpness_aware(folder: Path, _: Path | None = None) -> Result:
         wide = pd.concat(measured).pivot_table(
             index=["name", "split", "layer", "family"], columns="training", values="mean", dropna=False
         )  # fmt: skip
-        text += f"\n\nmeasurements, mean over seeds, corruptions and severities\n{text_of(wide.dropna(how='all'), index=True)}"
+        text += "\n\nmeasurements, mean over seeds, corruptions and severities\n"
+        text += text_of(wide.dropna(how="all"), index=True)
     figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
     pairs = sc.tables.factor_differences(pd.DataFrame(means), ["family", "training"], "error")
     sc.plots.plot_factors(pairs[pairs["factor"] == "training"], ax=ax, x_label="change of test error")
