@@ -246,6 +246,7 @@ def layer_probes(folder: Path, _: Path | None = None) -> Result:
             )
             lines.append(f"{family} {part['model_variant'].iloc[0]}, {task}: {overlay.summary()}")
             sc.plots.plot_layers(overlay, task=f"{family} {task} {SHOTS}-shot", ax=ax)
+            ax.set_xlabel("depth, or upstream accuracy, least to most")
     return "\n".join(lines), figure
 
 
