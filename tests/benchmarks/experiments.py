@@ -307,7 +307,7 @@ def sharpness_aware(folder: Path, _: Path | None = None) -> Result:
 def recipe_means(runs: pd.DataFrame) -> pd.DataFrame:
     """A row an architecture, recipe and number of steps, at its best learning rate: mean test error over seeds."""
     best, _ = quietly(lambda: sc.tuning.best_tuned(runs, over_seeds=True))
-    best = best.assign(recipe=np.where(best["mixup"] > 0, "augmented", "plain"))
+    best = best.assign(recipe=np.where(best["cutmix"] > 0, "DeiT", np.where(best["mixup"] > 0, "mixup", "plain")))
     cells = best.groupby(["model_family", "recipe", "planned_steps"])
     means = cells["upstream_error"].apply(mean_and_error).unstack().reset_index()
     means = means.merge(cells[["lr", "edge", "train_error"]].first().reset_index())

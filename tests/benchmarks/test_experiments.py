@@ -44,12 +44,12 @@ def test_sam_at_its_radius_beside_adamw_at_equal_steps_and_at_equal_compute():
 
 def test_a_recipe_is_taken_at_its_best_learning_rate():
     cells = [
-        {"lr": lr, "mixup": mixup, "upstream_error": error, "train_error": 0.0}
+        {"lr": lr, "mixup": mixup, "cutmix": mixup, "upstream_error": error, "train_error": 0.0}
         for lr, mixup, error in ((1e-3, 0.0, 0.3), (1e-2, 0.0, 0.2), (1e-3, 0.8, 0.1), (1e-2, 0.8, 0.4))
     ]
     means = recipe_means(rows(*cells, model_family="vit", planned_steps=10, status="ok")).set_index("recipe")
-    assert means["error"].to_dict() == pytest.approx({"augmented": 0.1, "plain": 0.2})
-    assert means["lr"].to_dict() == {"augmented": 1e-3, "plain": 1e-2}
+    assert means["error"].to_dict() == pytest.approx({"DeiT": 0.1, "plain": 0.2})
+    assert means["lr"].to_dict() == {"DeiT": 1e-3, "plain": 1e-2}
 
 
 def test_layers_stand_from_the_input_to_the_output():
