@@ -17,7 +17,7 @@ import torch
 from sweeps.config import DownstreamConfig
 from sweeps.data.datasets import find_dataset
 from sweeps.data.images import Images, load_images
-from sweeps.evaluate import _task_images, evaluate_downstream
+from sweeps.evaluate import evaluate_downstream, task_images
 from sweeps.features import extract_features
 from sweeps.fewshot import evaluate_fewshot
 from sweeps.models import FAMILIES, ModelConfig
@@ -55,7 +55,7 @@ def time_tasks(shape: ModelConfig, tasks: Sequence[str] = TASKS) -> Iterator[Tas
     config = config_of(layer_names(shape, IMAGE_SIZE), tasks)  # pyright: ignore[reportArgumentType] frozen
     model = shape.build(IMAGE_SIZE, 10)
     for task in tasks:
-        splits, num_classes = _task_images(task, IMAGE_SIZE, config), find_dataset(task).num_classes
+        splits, num_classes = task_images(task, IMAGE_SIZE, config), find_dataset(task).num_classes
         start = time.process_time()
         features = [extract_features(model, images, config.layers) for images in splits]
         seconds = time.process_time() - start

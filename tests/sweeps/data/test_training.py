@@ -185,12 +185,12 @@ def test_the_test_images_asked_for_are_not_those_of_the_first_classes(tmp_path, 
 
 
 def test_so_are_those_of_a_task(tmp_path):
-    from sweeps.evaluate import _task_images
+    from sweeps.evaluate import task_images
 
     sets = {"folder": write_set(tmp_path / "set", "folder", num_train=48, num_test=90)}
     (config, _) = configs_of(sets, tasks=[f"image-folder:{sets['folder']}"])
     downstream = config.downstream.model_copy(update={"max_eval": 30})
-    labels = _task_images(downstream.tasks[0], SIZE, downstream)[1].labels
+    labels = task_images(downstream.tasks[0], SIZE, downstream)[1].labels
     assert torch.bincount(labels, minlength=3).min() >= 5
 
 
