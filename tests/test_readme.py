@@ -10,6 +10,7 @@ import scaling as sc
 from sweeps.data.datasets import DATASETS, FOLDER_KINDS
 from sweeps.data.suites import SUITES
 from sweeps.grid import make_plan
+from sweeps.measure import MEASUREMENTS
 from sweeps.models import FAMILIES
 from sweeps.recipes import RECIPES
 from sweeps.spec import parse_spec, read_spec
@@ -61,7 +62,7 @@ def test_every_call_and_figure_of_the_analyses_exists():
 def test_the_tables_of_models_recipes_and_data_name_what_there_is():
     rows = [re.findall(r"`([\w-]+)`", line.split("|")[1]) for line in README.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in row}
-    assert set(FAMILIES) | set(RECIPES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) <= named
+    assert set(FAMILIES) | set(RECIPES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) | set(MEASUREMENTS) <= named
 
 
 def test_the_example_spec_is_valid():
