@@ -156,7 +156,8 @@ def test_a_gpu_that_is_not_there_or_does_not_count_has_no_counter(nvml, monkeypa
 
 
 @pytest.mark.parametrize(
-    "missing", ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetComputeRunningProcesses"]
+    "missing",
+    ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetComputeRunningProcesses"],
 )
 def test_a_library_of_another_age_stops_no_run(nvml, monkeypatch, missing):
     monkeypatch.delattr(type(nvml), missing)
