@@ -170,7 +170,7 @@ def test_adversarial_training_lowers_the_error_under_attack(tmp_path):
         attacked = attack(inputs, lambda x, m=model: F.cross_entropy(m(x), labels), radius=radius, **start)
         errors.append((model(attacked).argmax(1) != labels).float().mean().item())
     plain, adversarial = errors
-    assert adversarial < plain - 0.1  # of 300 images .03 is one standard error
+    assert adversarial < plain - 0.05  # .81 and .96 here; of 300 images .03 is one standard error at most
 
 
 @pytest.mark.parametrize(
