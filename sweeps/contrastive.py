@@ -1,7 +1,8 @@
 """Supervised contrastive learning: the loss, the projection that it is taken on, and a classifier beside it.
 
 Khosla et al. train the features first and then, with the features fixed, a linear classifier. Here both learn in the
-same steps, the classifier from features that its loss does not change, so that a run has an error at any time.
+same steps, the classifier from features that its loss does not change, so that a run has an error at any time: section
+4.5 of the paper has it as an equal.
 
 Source: Khosla et al. 2020 (arXiv 2004.11362).
 """
@@ -31,7 +32,8 @@ def supervised_contrastive_loss(projected: torch.Tensor, labels: torch.Tensor, r
         labels: int64 (b,).
         recipe: has the temperature t.
 
-    Source: Khosla et al. 2020, Eq. 2; the mean in place of the sum as in their code.
+    Source: Khosla et al. 2020, Eq. 2; the mean in place of the sum as in their code. Their training multiplies it by t
+    (section 4.5), which an optimizer of Adam's kind does not notice but for the clipping.
 
     >>> recipe = RecipeConfig.model_validate({"contrastive_temperature": 0.1})
     >>> supervised_contrastive_loss(torch.eye(2), torch.tensor([3, 3]), recipe).item()  # none to be told apart from

@@ -68,10 +68,7 @@ class TrainingStep:
             if not state.model.training:
                 state.model.train()
             state.optimizer.zero_grad(set_to_none=True)
-            if state.projection is None:
-                loss = self._loss(self._outputs(state.model, inputs), targets, classes)
-            else:
-                loss = self._contrasted(state.model, state.projection, inputs, targets)
+            loss = self._loss(state, inputs, targets, classes)
             loss.backward()
             return loss.detach()
 
@@ -84,9 +81,9 @@ class TrainingStep:
     def _attacked(
         self, state: TrainingState, inputs: torch.Tensor, targets: torch.Tensor, radius: float
     ) -> torch.Tensor:
-        """Adversarial images for the weights at the step's beginning, in evaluation mode: it leaves no trace.
+        """Adversarial images for the weights at the step's beginning, which both of its gradients are taken on.
 
-        Those of sharpness-aware minimisation's second gradient are the same.
+        Made in evaluation mode, so that they leave no trace in the model; Wong et al. make them in training mode.
         """
         num_steps = self.config.recipe.attack_steps
         state.model.eval()
@@ -99,6 +96,19 @@ class TrainingStep:
             rng=rng_of(self.config.seed, state.step, "attack"),
         )
 
+    def _loss(
+        self, state: TrainingState, inputs: torch.Tensor, targets: torch.Tensor, classes: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Of the labels, or of labels and teacher, or of the contrast between labels."""
+        if state.projection is not None:
+            return self._contrasted(state.model, state.projection, inputs, targets)
+        outputs = self._outputs(state.model, inputs)
+        # A model without a distillation token learns labels and teacher with the same logits.
+        logits, distilled = outputs if isinstance(outputs, tuple) else (outputs, outputs)
+        if classes is None:
+            return training_loss(logits, targets, self.config.recipe)
+        return distillation_loss(logits, distilled, targets, classes, self.config.recipe)
+
     def _contrasted(
         self, model: nn.Module, projection: nn.Module, inputs: torch.Tensor, labels: torch.Tensor
     ) -> torch.Tensor:
@@ -109,21 +119,6 @@ class TrainingStep:
         contrast = supervised_contrastive_loss(projected, labels, self.config.recipe)
         return contrast + training_loss(logits, labels, self.config.recipe)
 
-    def _loss(
-        self,
-        outputs: torch.Tensor | tuple[torch.Tensor, torch.Tensor],
-        targets: torch.Tensor,
-        classes: torch.Tensor | None,
-    ) -> torch.Tensor:
-        """A model without a distillation token learns labels and teacher with the same logits."""
-        logits, distilled = outputs if isinstance(outputs, tuple) else (outputs, outputs)
-        if classes is None:
-            return training_loss(logits, targets, self.config.recipe)
-        return distillation_loss(logits, distilled, targets, classes, self.config.recipe)
-
     @torch.no_grad()
     def _teacher_classes(self, inputs: torch.Tensor) -> torch.Tensor | None:
-        if self.teacher is None:
-            return None
-        with autocast(self.config, self.device):
-            return self.teacher(inputs).argmax(1)
+        return None if self.teacher is None else self._outputs(self.teacher, inputs).argmax(1)

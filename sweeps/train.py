@@ -105,16 +105,15 @@ class Trainer:
 
     def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
         """Train until `stop`, or until the run diverges or stalls."""
-        saved, energy = time.monotonic(), EnergyMeter(self.device)
-        every = config.evaluate.every_steps
         step = TrainingStep(config, self.device, self.teacher, cropped=self.source.crops)
+        every = config.evaluate.every_steps
+        energy, saved = EnergyMeter(self.device), time.monotonic()
         while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
             state.losses.append(step(state, self.source.batch(state.step)))
             if state.step % _LOG_EVERY_STEPS == 0:
                 self._log(state, config)
             state.seconds += time.perf_counter() - started
-            energy.tick(state)
             self.on_step(config.recipe.batch_size)
             if every and state.step % every == 0 and state.diverged_step is None:
                 with energy.paused(state):

@@ -22,7 +22,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     `other` the radius in units of pixels in [0, 1], "eps=0.003922".
 
     Source: Goodfellow et al. 2014 (arXiv 1412.6572); Madry et al. 2018 (arXiv 1706.06083); Chen, Hsieh and Gong 2021
-    (arXiv 2106.01548), who report the error after 10 steps.
+    (arXiv 2106.01548).
     """
     images, num_steps = subject.robustness_images(), subject.config.measure.attack_steps
     for radius in subject.config.measure.attack_radii:

@@ -18,7 +18,7 @@ def images_of(size, num_images=6):
 
 
 def drawn_images():
-    return load_images("procedural", "test").pixels[:20].permute(0, 3, 1, 2) / 255
+    return load_images("procedural", "test", num_images=20).pixels.permute(0, 3, 1, 2) / 255
 
 
 def rng():
