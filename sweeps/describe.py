@@ -145,7 +145,7 @@ def _finetuning(plan: Plan) -> Iterator[str]:
     if added := [flops for config in plan.configs if (flops := finetune_cost(config).flops)]:
         training = sum(_cost(trunk).training_flops * trunk.num_images for trunk in plan.trunks)
         ratio = f", {sum(added) / training:.2g} times the training" if training else ""
-        yield f"fine-tuning of {len(added):,} models adds {sum(added):.2e} FLOPs{ratio}"
+        yield f"fine-tuning of {len(added):,} model{'s' * (len(added) > 1)} adds {sum(added):.2e} FLOPs{ratio}"
 
 
 def _tuning(plan: Plan) -> Iterator[str]:
