@@ -264,11 +264,14 @@ class FinetuneConfig(Section):
     """Transfer by fine-tuning all weights, at a run's end; see `sweeps.finetune`.
 
     Attributes:
-        tasks: as in `DownstreamConfig`; the upstream set may be one of them. None is no fine-tuning.
+        tasks: as in `DownstreamConfig`; none is no fine-tuning. The upstream set may be one of them: its held-out
+            images are then learned too, when all that they choose is chosen, and the lr is chosen on images that the
+            model has seen. A task's images are all taken, those that nearly repeat a test image too.
         folder_versions: as there.
         examples: training images of a task, drawn at random; "all", or more than it has, takes all of them.
         image_size: None is the upstream images'; another interpolates learned position embeddings.
-        lr: peak learning rates, of which the best is chosen on a part of the training images.
+        lr: peak learning rates, of which the best is chosen on a part of the training images. The default suits models
+            of millions of parameters; those of 10,000, in 60 to 300 steps, want 0.1 to 1.
         steps, batch_size: a batch larger than the images is all of them.
         loss: cross-entropy over the classes, or a sigmoid for each.
         head_weight_decay: of the new classifier's kernel, added to its gradient.

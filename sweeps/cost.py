@@ -4,11 +4,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .config import RunConfig
+from .data.datasets import find_dataset
+from .finetune import finetune_config
 from .models import ModelConfig
 from .models.cost import ModelCost, count_cost, training_flops
 from .saved_model import read_config
 
-__all__ = ["RunCost", "run_cost"]
+__all__ = ["FinetuneCost", "RunCost", "finetune_cost", "run_cost"]
 
 
 class RunCost(NamedTuple):
@@ -17,6 +19,13 @@ class RunCost(NamedTuple):
     model: ModelCost
     training_flops: int
     rule: str
+
+
+class FinetuneCost(NamedTuple):
+    """Images that a run's models are fine-tuned on, each time that one is seen, and what that takes."""
+
+    num_images: int
+    flops: int
 
 
 def run_cost(config: RunConfig) -> RunCost:
@@ -29,6 +38,21 @@ def run_cost(config: RunConfig) -> RunCost:
     cost = _model_cost(config)
     theirs = _model_cost(read_config(recipe.teacher)) if recipe.teacher else None
     return RunCost(cost, *training_flops(cost, recipe, theirs))
+
+
+def finetune_cost(config: RunConfig) -> FinetuneCost:
+    """Of all tasks, draws and learning rates, for each weights of the run; the test images are not counted."""
+    asked, num_images, flops = config.finetune, 0, 0
+    for task in asked.tasks:
+        dataset = find_dataset(task)
+        num_train, num_val = asked.num_images(dataset.num_train), asked.num_val(dataset.num_train)
+        choice = len(asked.lr) * min(asked.batch_size, num_train - num_val) if num_val else 0
+        of_task = finetune_config(config, dataset.num_classes)
+        seen = asked.draws * asked.steps * (choice + min(asked.batch_size, num_train))
+        num_images += seen
+        flops += seen * training_flops(_model_cost(of_task), of_task.recipe, None)[0]
+    num_weights = 1 if config.recipe.ema_decay is None else 2
+    return FinetuneCost(num_weights * num_images, num_weights * flops)
 
 
 def _model_cost(config: RunConfig) -> ModelCost:

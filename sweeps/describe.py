@@ -35,7 +35,10 @@ def describe_plan(plan: Plan) -> str:
     Raises:
         SpecError: a model that cannot be built.
     """
-    sections = (_counts(plan), _branching(plan), _models(plan), _tuning(plan), _few_images(plan), _missing(plan))
+    sections = (
+        _counts(plan), _branching(plan), _models(plan), _finetuning(plan), _tuning(plan), _few_images(plan),
+        _missing(plan),
+    )  # fmt: skip
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
 
 
@@ -133,6 +136,16 @@ def _cost(trunk: Trunk) -> "RunCost":
         return run_cost(trunk.configs[0])
     except ValueError as error:
         raise SpecError(str(error)) from error
+
+
+def _finetuning(plan: Plan) -> Iterator[str]:
+    """What it adds to the training; at the paper's lengths it is the more expensive of the two."""
+    from .cost import finetune_cost
+
+    if added := [flops for config in plan.configs if (flops := finetune_cost(config).flops)]:
+        training = sum(_cost(trunk).training_flops * trunk.num_images for trunk in plan.trunks)
+        ratio = f", {sum(added) / training:.2g} times the training" if training else ""
+        yield f"fine-tuning of {len(added):,} model{'s' * (len(added) > 1)} adds {sum(added):.2e} FLOPs{ratio}"
 
 
 def _tuning(plan: Plan) -> Iterator[str]:

@@ -9,6 +9,7 @@ are those of a batch in training and its running ones in evaluation, as in any t
 import copy
 import math
 import traceback
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,9 @@ class Finetuned:
     faults: dict[str, str]
 
 
-def finetune_model(config: RunConfig, model: nn.Module, device: torch.device) -> Finetuned:
+def finetune_model(
+    config: RunConfig, model: nn.Module, device: torch.device, on_step: Callable[[int], None] = lambda num_images: None
+) -> Finetuned:
     """Fine-tune a copy of a trained model on every task and draw of a run's config; the model is left alone.
 
     A task that fails, for want of memory or because every learning rate diverges, leaves the others alone.
@@ -62,7 +65,7 @@ def finetune_model(config: RunConfig, model: nn.Module, device: torch.device) ->
             start = transfer_model(
                 config.model, model, of_task.image_size, of_task.num_classes, of_task.recipe.head_bias
             )
-            rows += [_row(of_task, start, task, draw, device) for draw in range(config.finetune.draws)]
+            rows += [_row(of_task, start, task, draw, device, on_step) for draw in range(config.finetune.draws)]
         except Exception:  # whatever a task can raise, the model is trained and its errors are known
             faults[f"finetune on {task_name(task)}"] = traceback.format_exc()
     return Finetuned(rows, faults)
@@ -89,14 +92,17 @@ def finetune_config(config: RunConfig, num_classes: int) -> RunConfig:
     })  # fmt: skip
 
 
-def _row(config: RunConfig, start: nn.Module, task: str, draw: int, device: torch.device) -> dict[str, Any]:
+def _row(
+    config: RunConfig, start: nn.Module, task: str, draw: int, device: torch.device, on_step: Callable[[int], None]
+) -> dict[str, Any]:
     train, test = (load_images(task, split, config.image_size) for split in ("train", "test"))
     chosen, num_val = _draw(len(train.labels), config.finetune, draw)
     seeded = config.model_copy(update={"seed": int(rng_of(config.seed, draw, "finetune").integers(2**31))})
     lr = config.finetune.lr[0]
     if num_val:
-        lr = _best_rate(seeded, start, train, chosen[num_val:], chosen[:num_val], device)
-    error = finetune_once(seeded, start, subset(train, chosen), test, lr, device)
+        fit, val = subset(train, chosen[num_val:]), subset(train, chosen[:num_val]).read()
+        lr = _best_rate(seeded, start, fit, val, device, on_step)
+    error = finetune_once(seeded, start, subset(train, chosen), test, lr, device, on_step)
     if not math.isfinite(error):
         raise ValueError(f"finetune.lr: fine-tuning on {task_name(task)!r} diverges at {lr:g}")
     return {
@@ -113,22 +119,28 @@ def _draw(num_train: int, asked: FinetuneConfig, draw: int) -> tuple[np.ndarray,
 
 
 def _best_rate(
-    config: RunConfig, start: nn.Module, images: Images, fitted: np.ndarray, held_out: np.ndarray, device: torch.device
+    config: RunConfig, start: nn.Module, fit: Any, val: Images, device: torch.device, on_step: Callable[[int], None]
 ) -> float:
     """The learning rate that errs least on the held-out images, the smallest of equals."""
-    fit, val = subset(images, fitted), subset(images, held_out).read()
-    errors = [finetune_once(config, start, fit, val, lr, device) for lr in config.finetune.lr]
+    errors = [finetune_once(config, start, fit, val, lr, device, on_step) for lr in config.finetune.lr]
     return config.finetune.lr[int(np.argmin(errors))]
 
 
 def finetune_once(
-    config: RunConfig, start: nn.Module, train: Any, test: Images, lr: float, device: torch.device
+    config: RunConfig,
+    start: nn.Module,
+    train: Any,
+    test: Images,
+    lr: float,
+    device: torch.device,
+    on_step: Callable[[int], None] = lambda num_images: None,
 ) -> float:
     """The error on `test` of a copy of `start` fine-tuned on `train`, or of its averaged weights; inf if it diverged.
 
     Args:
         config: from `finetune_config`; the order of the images is a function of its seed and the step.
         train: uint8 images at the config's size, `Images` or `MappedImages`.
+        on_step: told how many images each step learned from, to show progress.
     """
     batch_size = min(config.recipe.batch_size, len(train.labels))
     recipe = config.recipe.model_copy(update={"lr": lr, "batch_size": batch_size})
@@ -142,6 +154,7 @@ def finetune_once(
     with closing(make_source(train, device=device, seed=config.seed, batch_size=batch_size)) as source:
         while state.step < config.steps:
             step(state, source.batch(state.step))
+            on_step(batch_size)
     finished = state.model if state.average is None else state.average.module
     with autocast(config, device):
         found = evaluate_upstream(finished, test)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ import torch
 from scaling.records import write_records
 
 from .augment import describe_augment
+from .class_map import num_outputs
 from .config import RunConfig
 from .cost import RunCost, run_cost
 from .data.datasets import task_name
@@ -174,7 +175,7 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "source": f"sweep:{name}",
         "upstream_dataset": task_name(config.upstream.dataset, config.upstream.folder),
         "eval_split": "test",
-        "num_classes": config.num_classes,
+        "num_classes": _num_classes(config),
         "image_size": config.image_size,
         "train_examples": config.train_examples if config.steps else None,
         "model_family": config.model.family,
@@ -184,6 +185,13 @@ def _config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "num_threads": config.threads,
         "numerics_version": config.numerics_version,
     }
+
+
+def _num_classes(config: RunConfig) -> int:
+    """Classes that an answer is chosen from: with a class map they are all outputs of the model."""
+    if config.evaluate.class_map is None:
+        return config.num_classes
+    return num_outputs(config.model, config.image_size, config.num_classes)  # type: ignore[arg-type]  # frozen
 
 
 def _recipe_columns(config: RunConfig) -> dict[str, Any]:

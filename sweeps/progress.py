@@ -24,6 +24,7 @@ class SweepProgress:
     Args:
         trunks: the jobs, in the order of their indices in the events.
         flops: forward FLOPs of one image of each model.
+        num_finetuned: images that the runs of each job are fine-tuned on, which count as images of its training.
         num_slots: jobs that run side by side.
         num_finished, num_runs: runs that were finished before, and runs in all.
     """
@@ -32,6 +33,7 @@ class SweepProgress:
         self,
         trunks: Sequence[Trunk],
         flops: Mapping[ModelConfig, int],
+        num_finetuned: Sequence[int],
         num_slots: int,
         num_finished: int,
         num_runs: int,
@@ -40,7 +42,7 @@ class SweepProgress:
         self._trunks, self._flops, self._num_slots = trunks, flops, num_slots
         self._num_finished, self._num_runs = num_finished, num_runs
         self._console = console or Console()
-        self._left = [float(trunk.num_images) for trunk in trunks]
+        self._left = [float(trunk.num_images + more) for trunk, more in zip(trunks, num_finetuned, strict=True)]
         self._total = self._work_left()
         self._last_told: dict[int, float] = {}
         self._seen: dict[ModelConfig, list[float]] = defaultdict(lambda: [0.0, 0.0])  # images, seconds

@@ -104,23 +104,24 @@ def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
 
 def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str] | None) -> None:
     # Imported here: torch takes seconds, and a sweep that is finished needs none of it.
-    from .cost import run_cost
+    from .cost import finetune_cost, run_cost
     from .engines.local import LocalEngine
     from .jobs import run_trunk, write_failure
     from .progress import SweepProgress
 
     try:
         flops = {trunk.configs[0].model: run_cost(trunk.configs[0]).model.flops_per_image for trunk in trunks}
+        trunks = sorted(
+            trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
+        )
+        num_finetuned = [sum(finetune_cost(config).num_images for config in trunk.configs) for trunk in trunks]
     except ValueError as error:
         raise SpecError(str(error)) from error
-    trunks = sorted(
-        trunks, key=lambda t: t.num_images * flops[t.configs[0].model], reverse=plan.order == "largest_first"
-    )
     engine = LocalEngine(devices or _default_devices(plan))
     jobs = [(trunk, paths, plan.name) for trunk in trunks]
     num_runs, num_left = len(plan.configs), sum(len(trunk.configs) for trunk in trunks)
     with (
-        SweepProgress(trunks, flops, engine.num_slots, num_runs - num_left, num_runs) as progress,
+        SweepProgress(trunks, flops, num_finetuned, engine.num_slots, num_runs - num_left, num_runs) as progress,
         closing(engine.run(run_trunk, jobs)) as events,
     ):
         for event in events:

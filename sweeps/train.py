@@ -72,7 +72,7 @@ def train_trunk(
 
     Args:
         configs: runs that differ only in their steps and cooldown.
-        on_step: told how many images each step trained on, to show progress.
+        on_step: told how many images each step trained or fine-tuned on, to show progress.
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     longest = configs[-1]
@@ -156,7 +156,7 @@ class Trainer:
         if not config.finetune.tasks:
             return
         for evaluation, model in _last_models(state):
-            found = finetune_model(config, model, self.device)
+            found = finetune_model(config, model, self.device, self.on_step)
             evaluation["evals"] = evaluation["evals"] + found.rows
             evaluation["faults"] = evaluation.get("faults", {}) | found.faults
 

@@ -113,7 +113,9 @@ def test_a_checkpoint_is_measured_too_with_labels_that_number_its_outputs(checkp
     plan = make_plan(parse_spec(spec | {"measure": measure}))
     assert "attention_distance" not in plan.configs[0].measure.names
     run_trunk(plan.trunks[0], SweepPaths(tmp_path / "run"), "mapped", "cpu", lambda images, runs: None)
-    assert sc.read_records(tmp_path / "run")["failure"].isna().all()
+    records = sc.read_records(tmp_path / "run")
+    assert records["failure"].isna().all()
+    assert records["num_classes"].tolist() == [CLASSES]  # the errors are over these, and so is chance
     rows = sc.read_measurements(tmp_path / "run").set_index("name")
     assert rows.loc["multi_label_error", "value"] == 0  # every output is right
     assert {"cka", "feature_cosine_min"} <= set(rows.index)

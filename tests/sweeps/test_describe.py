@@ -1,5 +1,8 @@
+import re
+
 import pytest
 
+from sweeps.cost import finetune_cost, run_cost
 from sweeps.describe import describe_plan, tuned_columns, tuned_fields
 from sweeps.saved_model import save_model
 from sweeps.spec import SpecError
@@ -49,6 +52,28 @@ def test_a_teachers_forward_passes_are_counted(tmp_path):
     plain = describe_plan(plan_of(model=ONE))
     taught, alone = (float(printed.splitlines()[-1].split()[-1]) for printed in (text, plain))
     assert taught == pytest.approx(4 / 3 * alone, rel=0.01)  # three digits are printed
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes", "seen"),
+    [
+        ({"examples": 1000, "lr": [0.01, 0.1]}, {}, 2 * 64 + 64),
+        ({"examples": 50, "lr": [0.01, 0.1]}, {}, 2 * 40 + 50),  # a fifth of few images chooses the rate
+        ({"examples": "all", "lr": 0.1}, {}, 64),
+        ({"examples": "all", "lr": 0.1, "draws": 3}, {"recipe__ema_decay": 0.9}, 2 * 3 * 64),
+    ],
+)
+def test_what_fine_tuning_adds_is_told_and_shown_while_it_runs(asked, changes, seen):
+    """At the upstream size an image costs the same in both, but for the classifier of as many classes: the digits'."""
+    asked = {"tasks": ["digits"], "steps": 5, "batch_size": 64, **asked}
+    plan = plan_of(model=ONE, finetune=asked, downstream=None, **changes)
+    (line,) = (line for line in describe_plan(plan).splitlines() if line.startswith("fine-tuning"))
+    training = 16 * sum(trunk.num_steps for trunk in plan.trunks)
+    added, ratio = re.fullmatch(r"fine-tuning of 4 models adds (\S+) FLOPs, (\S+) times the training", line).groups()
+    assert float(ratio) == pytest.approx(4 * 5 * seen / training, rel=0.05)  # two digits are printed
+    cost = run_cost(plan.configs[0]).training_flops
+    assert float(added) == pytest.approx(4 * 5 * seen * cost, rel=0.01)  # three digits
+    assert finetune_cost(plan.configs[0]).num_images == 5 * seen
 
 
 def test_a_model_that_cannot_be_built_is_told(monkeypatch):

@@ -14,6 +14,7 @@ from PIL import Image
 import scaling as sc
 import sweeps.finetune as finetune
 import sweeps.train as train
+from sweeps.cost import finetune_cost
 from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import load_images
 from sweeps.data.prepare import missing_data, prepare_data
@@ -58,7 +59,7 @@ def trained(config, folder):
 def test_a_trained_model_is_fine_tuned_to_a_lower_error_than_an_untrained_one(tmp_path):
     recipe = {"name": "small_scale", "batch_size": 16, "lr": 5e-3, "augment": "none"}
     asked = {**QUICK, "steps": 10, "lr": 0.03, "batch_size": 60}
-    config = config_of(asked, steps=300, train_examples=800, recipe=recipe)
+    config = config_of(asked, steps=150, train_examples=800, recipe=recipe)
     (row,) = trained(config, tmp_path).evaluations[-1]["evals"]
     (untrained,) = finetune_model(config, initial_model(config), CPU).rows
     # A guess errs on .9 and 797 images have a standard error of .02; .14 and .79 were found.
@@ -134,7 +135,7 @@ def calls(monkeypatch):
     made = []
 
     def use(errors):
-        def once(config, start, train, test, lr, device):
+        def once(config, start, train, test, lr, device, on_step):
             made.append((lr, train.pixels, test.pixels))
             return errors[lr]
 
@@ -162,6 +163,14 @@ def test_the_rate_is_chosen_on_a_fifth_of_the_training_images_and_never_on_test_
     assert torch.equal(final_test, load_images("digits", "test", 8).pixels)
     training = as_rows(load_images("digits", "train", 8).pixels)
     assert all(as_rows(fit, val) <= training for _, fit, val in made[:-1])
+
+
+def test_each_step_is_told():
+    config = config_of({**QUICK, "examples": 20, "lr": [0.01, 0.1], "steps": 2})
+    told = []
+    finetune_model(config, initial_model(config), CPU, told.append)
+    assert told == [16] * 6
+    assert sum(told) == finetune_cost(config).num_images
 
 
 def test_one_rate_is_not_chosen(calls):
@@ -202,10 +211,18 @@ def timeless(finished):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [VIT, {"resnet": [{"width": 4, "depth": [1, 1]}]}], ids=["vit", "resnet"])
-def test_branches_and_resumed_runs_are_those_trained_alone(tmp_path, monkeypatch, model):
+RESNET = {"resnet": [{"width": 4, "depth": [1, 1]}]}
+
+
+@pytest.mark.parametrize(
+    ("model", "killed_after", "num_finished"),
+    [(RESNET, 8, 0), (VIT, 12, 1)],  # in fine-tuning of the first run; in the trunk of the second
+    ids=["resnet-in-fine-tuning", "vit-in-the-trunk"],
+)
+def test_branches_and_resumed_runs_are_those_trained_alone(tmp_path, monkeypatch, model, killed_after, num_finished):
     monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
-    (trunk,) = plan({**QUICK, "steps": 2}, steps=[10, 20], model=model).trunks
+    changes = {"steps": [5, 10], "schedule__warmup": "2 steps", "evaluate": {"max_upstream": 50, "max_train": 0}}
+    (trunk,) = plan({**QUICK, "steps": 2}, model=model, **changes).trunks
     data = load_training_data(trunk.configs[0], CPU)
 
     def run(configs, name, on_step=lambda n: None):
@@ -216,14 +233,14 @@ def test_branches_and_resumed_runs_are_those_trained_alone(tmp_path, monkeypatch
     steps = iter(range(100))
 
     def kill(num_images):
-        if next(steps) == 13:  # after the first run's end, in the trunk of the second
+        if next(steps) == killed_after:
             raise KeyboardInterrupt
 
     resumed = []
     with contextlib.suppress(KeyboardInterrupt):
         resumed.extend(run(trunk.configs, "cut", kill))
-    assert len(resumed) == 1
-    resumed += run(trunk.configs[1:], "cut")
+    assert len(resumed) == num_finished
+    resumed += run(trunk.configs[num_finished:], "cut")
     assert [*map(timeless, whole)] == [*map(timeless, alone)] == [*map(timeless, resumed)]
     assert all(finished.evaluations[-1]["evals"] for finished in whole)
 
