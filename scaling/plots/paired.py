@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
-from .style import LAW_COLOUR, STYLES, new_axes
+from .style import LAW_COLOUR, STYLES, new_axes, row_names
 from .tables import name_rows
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _ROW_INCHES, _FRAME_INCHES = 0.45, 1.5
 _RESULT = (
     "mean_a", "mean_b", "difference", "standard_error", "low", "high", "num_pairs", "num_unpaired",
 )  # fmt: skip
+_SHAPE = ("num_params", "width", "depth", "num_heads", "mlp_dim", "patch_size", "pooling")  # of a `model_variant`
 
 
 def plot_paired_differences(
@@ -36,8 +37,7 @@ def plot_paired_differences(
     if table.empty:
         raise ValueError("the table must have rows, as paired_difference gives them")
     ax = ax or new_axes(height=max(2.6, _ROW_INCHES * len(table) + _FRAME_INCHES))
-    groups = [name for name in table.columns if name not in _RESULT]
-    names = [", ".join(str(value) for value in row) for row in table[groups].itertuples(index=False)]
+    names = _group_names(table)
     difference, place = column_of(table, "difference"), np.arange(len(table))
     low, high = table["low"].to_numpy(dtype=float), table["high"].to_numpy(dtype=float)
     has_interval = np.isfinite(low) & np.isfinite(high)
@@ -51,7 +51,15 @@ def plot_paired_differences(
         text = f"{difference[row]:+.3g} ({num} pair{'s' if num > 1 else ', no interval'})"
         above = {"textcoords": "offset points", "xytext": (0, 7), "ha": "center", "fontsize": "x-small"}
         ax.annotate(text, (difference[row], row), color=LAW_COLOUR, **above)
-    name_rows(ax, names if groups else ["all"])
+    name_rows(ax, names)
     ax.set_xmargin(0.15)
     ax.set_xlabel(x_label)
     return ax
+
+
+def _group_names(table: pd.DataFrame) -> list[str]:
+    """Of models by family and variant where that is enough."""
+    groups = [name for name in table.columns if name not in _RESULT]
+    named = [name for name in groups if name not in _SHAPE]
+    columns = named if named and not table.duplicated(named).any() else groups
+    return row_names(table, columns).tolist() if columns else ["all"]

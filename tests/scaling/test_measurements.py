@@ -88,7 +88,7 @@ def test_bad_tables():
         measurement_table(ROWS, RUNS, "weight_norms")
     with pytest.raises(ValueError, match=r"names must be of measurements; there is .*, got none"):
         measurement_table(ROWS, RUNS)
-    with pytest.raises(ValueError, match=r"a measurement must be there once; repeated is .* weight_norm \\w+ \\("):
+    with pytest.raises(ValueError, match=r"a measurement must be there once; repeated is .* weight_norm \w+ \("):
         measurement_table(pd.concat([ROWS, ROWS]), RUNS, "weight_norm")
     with pytest.raises(
         ValueError, match=r"records must have a model once; repeated is vit-small_scale-0.05-0 900 last"
