@@ -60,9 +60,10 @@ def plot_by_layer(
     lines["_x"] = lines["layer"].map(order) if is_alike else lines["position"]
     ax = ax or new_axes()
     dashes = {part: _LINES[place % len(_LINES)] for place, part in enumerate(sorted(set(lines["_part"])))}
-    for (name, part), of_line in lines.groupby(["_line", "_part"]):
-        shown = ", ".join(filter(None, (str(name), str(part))))
-        _draw_lines(ax, of_line, key, y, shown, {**looks[str(name)], "ls": dashes[part]})
+    drawn = dict(list(lines.groupby(["_line", "_part"])))
+    for name, part in [(name, part) for name in looks for part in dashes if (name, part) in drawn]:
+        shown = ", ".join(filter(None, (name, part)))
+        _draw_lines(ax, drawn[name, part], key, y, shown, {**looks[name], "ls": dashes[part]})
     if is_alike:
         layer_ticks(ax, list(order))
     else:

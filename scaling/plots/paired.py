@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
-from .style import LAW_COLOUR, STYLES, new_axes, row_names
+from .style import LAW_COLOUR, MODEL_LABEL, STYLES, new_axes, row_names
 from .tables import name_rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _ROW_INCHES, _FRAME_INCHES = 0.45, 1.5
 _RESULT = (
     "mean_a", "mean_b", "difference", "standard_error", "low", "high", "num_pairs", "num_unpaired",
 )  # fmt: skip
-_SHAPE = ("num_params", "width", "depth", "num_heads", "mlp_dim", "patch_size", "pooling")  # of a `model_variant`
 
 
 def plot_paired_differences(
@@ -53,13 +52,16 @@ def plot_paired_differences(
         ax.annotate(text, (difference[row], row), color=LAW_COLOUR, **above)
     name_rows(ax, names)
     ax.set_xmargin(0.15)
+    ax.locator_params(axis="x", nbins=6)  # beside long names the axes are narrow
     ax.set_xlabel(x_label)
     return ax
 
 
 def _group_names(table: pd.DataFrame) -> list[str]:
-    """Of models by family and variant where that is enough."""
-    groups = [name for name in table.columns if name not in _RESULT]
-    named = [name for name in groups if name not in _SHAPE]
-    columns = named if named and not table.duplicated(named).any() else groups
+    """By family and variant, and by as few of the other columns as tell the groups apart."""
+    columns = [name for name in table.columns if name not in _RESULT]
+    for name in reversed(columns):
+        others = [other for other in columns if other != name]
+        if name not in MODEL_LABEL and others and not table.duplicated(others).any():
+            columns = others
     return row_names(table, columns).tolist() if columns else ["all"]

@@ -65,6 +65,8 @@ QUANTITY_LABELS = {
     "active_share": "share of active neurons", "active_share_mean": "share of active neurons, mean over layers",
     "attention_distance": "mean attention distance (pixels)", "hessian_top_eigenvalue": "top eigenvalue of the Hessian",
     "weight_norm_body": "norms of the weights, sum over the layers below the head",
+    "weight_norm_head": "norm of the head's weights",
+    "distance_to_init_body": "distances of the weights to their start, sum over the layers below the head",
     "sharpness": "sharpness: rise of the loss (nats)", "corruption_error_mean": "error under corruptions, their mean",
 }  # fmt: skip
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
@@ -212,7 +214,7 @@ def name_lines(table: pd.DataFrame, label: str | Sequence[str]) -> tuple[pd.Seri
     names, first, rest = (row_names(table, part) for part in (columns, columns[:1], columns[1:]))
     ordered = sorted(set(zip(number_rows(table, columns), names, first, rest, strict=True)))
     known = {name: (of_first, kind) for _, name, of_first, kind in ordered}
-    firsts, kinds = sorted(set(first)), list(dict.fromkeys(kind for _, kind in known.values()))
+    firsts, kinds = (list(dict.fromkeys(part)) for part in zip(*known.values(), strict=True))
     if len(known) > len(firsts) and len(kinds) != 2:
         return names, {name: _line_look(*style_of(name, list(known))) for name in known}
     has_pale = len(known) > len(firsts)

@@ -5,7 +5,7 @@ import pytest
 
 import scaling as sc
 from scaling.measurements import add_measurements, measurement_table
-from scaling.plots.style import name_lines
+from scaling.plots.style import STYLES, name_lines
 from scaling.tables import crossings, paired_difference
 from tests.scaling import measured
 
@@ -107,6 +107,14 @@ def test_lines_of_a_setting_are_by_value_and_no_two_values_have_one_name():
     names, looks = name_lines(pd.DataFrame({"lr": values}), "lr")
     assert list(looks) == ["0", "0.01", "3", "10", "1234567", "1234568"]
     assert names.tolist() == ["10", "3", "0", "1234567", "1234568", "0.01"]
+    colours = [look["color"] for look in name_lines(pd.DataFrame({"lr": [0.0, 10, 3]}), "lr")[1].values()]
+    assert colours == [STYLES[place][0] for place in range(3)]
+    decays = [0.0, 10.0, 3.0]
+    layers = pd.DataFrame(
+        {"decay": decays * 2, "layer": ["block_1"] * 3 + ["block_2"] * 3, "position": [0] * 3 + [1] * 3}
+    )
+    ax = sc.plots.plot_by_layer(layers.assign(name="weight_norm", value=1.0), label="decay")
+    assert labels(ax) == ["0", "3", "10"]
 
 
 def test_models_of_two_families_and_one_variant_are_not_averaged():
@@ -281,6 +289,6 @@ def test_a_table_of_paired_differences_is_drawn():
     ax = sc.plots.plot_paired_differences(found)
     assert len(words(ax)) == 3
     assert ticks(ax.yaxis) == ["mixer, S/8", "resnet, 18", "vit, Ti/8"]  # shapes left out, as they tell no more
-    ax = sc.plots.plot_paired_differences(found.assign(model_variant="one", model_family="vit", num_heads=[3, 3, None]))
-    assert ticks(ax.yaxis)[0].startswith("vit, ")
-    assert "nan" not in "".join(ticks(ax.yaxis))
+    one = found.assign(model_variant="one", model_family="vit", num_heads=[3.0, 6.0, None])
+    one = one[["model_family", "model_variant", "num_heads", *found.columns[-8:]]]
+    assert ticks(sc.plots.plot_paired_differences(one).yaxis) == ["vit, one, 3", "vit, one, 6", "vit, one"]
