@@ -75,11 +75,11 @@ def add_measurements(
 
     A column is called by the name of its measurement, then by what tells its values apart: the data set where it is not
     the record's `upstream_dataset`, the split and `other` where there are several: `hessian_top_eigenvalue`,
-    `head_margin_train`, `head_margin_digits_test`, `pgd_error_eps=0.0039`. Of `corruption_error` there is the mean over
-    all corruptions, `corruption_error_mean`, and over the severities of each, `corruption_error_blur`. Values of layers
-    become their mean over layers and heads, `attention_distance_mean`; of `weight_norm` and `distance_to_init` there is
-    the sum over the layers below the head, `weight_norm_body`, beside `weight_norm_head`. `cka` and the surface
-    of the `loss` have no column.
+    `head_margin_train`, `head_margin_digits_fewshot`, `pgd_error_eps=0.0039`. Of `corruption_error` there is the mean
+    over all corruptions, `corruption_error_mean`, and over the severities of each, `corruption_error_blur`. Values of
+    layers become their mean over layers and heads, `attention_distance_mean`; of `weight_norm` and `distance_to_init`
+    there is the sum over the layers below the head, `weight_norm_body`, beside `weight_norm_head`. `cka` and the
+    surface of the `loss` have no column.
 
     Args:
         records: as `read_records` returns.
@@ -147,7 +147,7 @@ def _of_records(measurements: pd.DataFrame, records: pd.DataFrame, names: Sequen
 def _check_once(table: pd.DataFrame, key: Sequence[str], rule: str) -> None:
     twice = table[table.duplicated(list(key))]
     if len(twice):
-        row = " ".join(str(value) for value in twice[list(key)].iloc[0] if value is not None)
+        row = " ".join(str(value) for value in twice[list(key)].iloc[0].dropna())
         raise ValueError(f"{rule}; repeated is {row} ({len(twice)} such)")
 
 

@@ -28,7 +28,8 @@ TaskName = Annotated[str, AfterValidator(lambda name: name if name in SUITES els
 
 def _measurement(name: Any) -> Any:
     if name not in (*MEASUREMENTS, "all"):
-        raise ValueError(f"must be 'all' or of {list(MEASUREMENTS)}")
+        of = [f"; rows called {name!r} are of {key!r}" for key, found in MEASUREMENTS.items() if name in found.rows]
+        raise ValueError(f"must be 'all' or of {list(MEASUREMENTS)}{''.join(of)}")
     return name
 
 
@@ -69,6 +70,17 @@ LearningRates = Annotated[
     AfterValidator(no_repeats),
     AfterValidator(lambda rates: tuple(sorted(rates))),  # the order means nothing, and so does not enter the run id
 ]
+
+
+def _needs(field: str) -> Any:
+    """A validator: options of a section say nothing without this field of it."""
+
+    def check(cls: type, values: Any) -> Any:
+        if isinstance(values, Mapping) and values and field not in values:
+            raise ValueError(f"{field}: must be given with {sorted(values)}")
+        return values
+
+    return model_validator(mode="before")(classmethod(check))
 
 
 class UpstreamConfig(Section):
@@ -162,6 +174,8 @@ class RecipeConfig(Section):
         if not isinstance(values, Mapping):
             return values
         filled = {**find_recipe(values.get("name", "small_scale")).fields, **values}
+        if filled.get("attack_radius") is None:  # without an attack its steps tell no two runs apart
+            filled.pop("attack_steps", None)
         return {"head_weight_decay": filled["weight_decay"], **filled}
 
     @field_validator("sam_rho", "attack_radius")
@@ -295,12 +309,7 @@ class FinetuneConfig(Section):
     average: Fraction | None = None
     draws: Count = 1
 
-    @model_validator(mode="before")
-    @classmethod
-    def _names_its_tasks(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and values and "tasks" not in values:
-            raise ValueError(f"tasks: must be given with {sorted(values)}")
-        return values
+    _names_its_tasks = _needs("tasks")
 
     def num_images(self, num_train: int) -> int:
         """How many of a task's training images are fine-tuned on."""
@@ -347,6 +356,8 @@ class MeasureConfig(Section):
     robustness_examples: Count = 32
     landscape_points: Annotated[Count, Field(ge=3), AfterValidator(_odd)] = 5
     landscape_examples: Count = 32
+
+    _names_what_is_measured = _needs("names")
 
 
 class RunConfig(Section):

@@ -1,10 +1,12 @@
 """Kinds of fields that configs and specs are made of; each refuses what it cannot be with one clear line."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Amount", "Count", "Fraction", "Section", "Whole", "no_repeats"]
+__all__ = ["Amount", "Count", "Fraction", "Section", "Whole", "near_name", "no_repeats"]
 
 _LARGEST = 2**31 - 1  # what every library below takes for a whole number
 
@@ -24,6 +26,16 @@ def no_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(values)) < len(values):
         raise ValueError("must not repeat a value")
     return values
+
+
+def near_name(name: str, valid: Iterable[str], *others: str) -> str:
+    """What may have been meant by a name that is not valid: the nearest that is, and the others; "" for none.
+
+    >>> near_name("curvatur", ["cka", "curvature"])
+    ", did you mean 'curvature'?"
+    """
+    found = [*get_close_matches(name, list(valid), n=1), *others]
+    return f", did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 Count = Annotated[int, BeforeValidator(_no_flag), Field(ge=1, le=_LARGEST)]

@@ -26,7 +26,11 @@ class SweepBusyError(RuntimeError):
 
 @dataclass
 class SweepStatus:
-    """Runs by status, and one line for each distinct failure with how many runs had it."""
+    """Runs by status, and one line for each distinct failure with how many runs had it.
+
+    A failure is why a run has no result, or what a finished run lacks, such as a measurement, for which it is not
+    trained again.
+    """
 
     statuses: dict[str, int] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
@@ -94,11 +98,11 @@ def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
     status = SweepStatus()
     for run_id in run_ids:
-        row = _last_row(paths.run(run_id))
-        found = row["status"] if row else "waiting"
+        rows = _rows(paths.run(run_id))
+        found = rows[-1]["status"] if rows else "waiting"
         status.statuses[found] = status.statuses.get(found, 0) + 1
-        if row and row["status"] not in _FINISHED:
-            status.failures[row["failure"]] = status.failures.get(row["failure"], 0) + 1
+        for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
+            status.failures[failure] = status.failures.get(failure, 0) + 1
     return status
 
 
@@ -149,19 +153,18 @@ def _default_devices(plan: Plan) -> list[str]:
 def _status(config: RunConfig, paths: SweepPaths) -> str | None:
     """None too where the run was to keep its model and did not: it is trained again."""
     run = paths.run(config.run_id)
-    row = _last_row(run)
-    if row and row["status"] == "ok" and config.keep_model and not run.model.exists():
+    rows = _rows(run)
+    if rows and rows[-1]["status"] == "ok" and config.keep_model and not run.model.exists():
         return None
-    return row["status"] if row else None
+    return rows[-1]["status"] if rows else None
 
 
-def _last_row(run: RunPaths) -> dict[str, str] | None:
-    """Status and failure of a run's last record; None where it has no readable record."""
+def _rows(run: RunPaths) -> list[dict[str, str]]:
+    """Status and failure of a run's records; none where they cannot be read."""
     try:
-        table = pq.ParquetFile(run.records).read(columns=["status", "failure"])
+        return pq.ParquetFile(run.records).read(columns=["status", "failure"]).to_pylist()
     except (OSError, ValueError):
-        return None
-    return table.to_pylist()[-1] if table.num_rows else None
+        return []
 
 
 @contextmanager

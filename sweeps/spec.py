@@ -1,10 +1,10 @@
 """A sweep's spec: one YAML file, in which a list anywhere is an axis of the grid. Every fault names its field."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,7 +15,7 @@ from .class_map import check_class_map
 from .config import DatasetName, DownstreamConfig, FinetuneConfig, MeasureConfig, RecipeConfig, ScheduleKind
 from .durations import Duration, parse_duration
 from .fields import Amount as Number
-from .fields import Count, Section, Whole
+from .fields import Count, Section, Whole, near_name
 from .models import FAMILIES, ModelConfig
 from .rates import RATE_FIELDS, RateRule, with_rates
 
@@ -279,7 +279,11 @@ def _axes(value: Any, field: str) -> list[Any]:
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:
-    for fault in error.errors(include_url=False):
+    faults = error.errors(include_url=False)
+    inner = {fault["loc"][:-1] for fault in faults}
+    for fault in faults:
+        if fault["type"] == "too_short" and fault["loc"] in inner:
+            continue  # pydantic counts the valid values only, and the others are told
         field = ".".join(str(part) for part in fault["loc"])
         field = "seeds" if field == "seed" else field
         got = fault["input"]
@@ -292,15 +296,22 @@ def _sentences(error: ValidationError) -> Iterator[str]:
             yield f"{field}: must be a mapping of {_valid_fields(fault['loc'])}, got {got!r}"
         else:
             message = fault["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
+            if fault["type"] == "too_short":
+                message = "needs at least one value"
             shown = "" if isinstance(got, Mapping) or f"got {got!r}" in message else f", got {got!r}"
-            yield f"{field}: {message[0].lower() + message[1:]}{shown}"
+            yield f"{field}: {message[0].lower() + message[1:]}{shown}{_near_choice(message + shown)}"
+
+
+def _near_choice(sentence: str) -> str:
+    """What was meant by a name that is none of those in quotes before it."""
+    *valid, got = re.findall(r"'([^']+)'", sentence) or [""]
+    return near_name(got, valid) if sentence.endswith(f"got {got!r}") else ""
 
 
 def _near(name: Any, valid: list[str]) -> str:
     """What was meant by an unknown name: a near one of its section, or the same one of another."""
     of_sections = {f"{section}.{name}" for section in CellSpec.model_fields if name in _fields_in(section)}
-    found = [*get_close_matches(str(name), valid, n=1), *sorted(of_sections)]
-    return f", did you mean {' or '.join(map(repr, found))}?" if found else ";"
+    return near_name(str(name), valid, *sorted(of_sections)) or ";"
 
 
 def _fields_in(section: str) -> list[str]:

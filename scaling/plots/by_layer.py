@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from ..schema import KEY
-from .style import QUANTITY_LABELS, legend, name_lines, new_axes, shown_name
+from .style import MODEL_LABEL, QUANTITY_LABELS, legend, name_lines, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ _BESIDE = 0.16  # between the heads of two models at one block, where blocks are
 
 
 def plot_by_layer(
-    table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", y: str = "value", ax: Axes | None = None,
+    table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_LABEL, y: str = "value", ax: Axes | None = None,
     y_label: str | None = None,
 ) -> Axes:  # fmt: skip
     """A quantity against the depth of the layer, a line a name; heads are averaged.
@@ -60,16 +60,17 @@ def plot_by_layer(
     lines["_x"] = lines["layer"].map(order) if is_alike else lines["position"]
     ax = ax or new_axes()
     dashes = {part: _LINES[place % len(_LINES)] for place, part in enumerate(sorted(set(lines["_part"])))}
-    for (name, part), of_line in lines.groupby(["_line", "_part"]):
-        shown = ", ".join(filter(None, (str(name), str(part))))
-        _draw_lines(ax, of_line, key, y, shown, {**looks[str(name)], "ls": dashes[part]})
+    drawn = dict(list(lines.groupby(["_line", "_part"])))
+    for name, part in [(name, part) for name in looks for part in dashes if (name, part) in drawn]:
+        shown = ", ".join(filter(None, (name, part)))
+        _draw_lines(ax, drawn[name, part], key, y, shown, {**looks[name], "ls": dashes[part]})
     if is_alike:
         layer_ticks(ax, list(order))
     else:
         ax.set_xlabel("layer (0 the first of its model, 1 the last)")
     ax.set_ylabel(y_label or QUANTITY_LABELS.get(quantity, quantity.replace("_", " ")))
     if lines[y].min() >= 0 and quantity != "accuracy":
-        ax.set_ylim(bottom=0)
+        _from_zero(ax)
     legend(ax, "best")
     return ax
 
@@ -91,7 +92,7 @@ def _draw_lines(ax: Axes, lines: pd.DataFrame, key: list[str], y: str, name: str
 
 
 def plot_attention_distance(
-    table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None
+    table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_LABEL, ax: Axes | None = None
 ) -> Axes:
     """How far the heads of each block look: a point a head, and a line through the mean of each block's heads.
 
@@ -117,11 +118,16 @@ def plot_attention_distance(
         ax.plot(mean.index, mean, "-", color=look["color"], lw=1.2)
     layer_ticks(ax, list(order))
     ax.set_xlim(-0.5, len(order) - 0.5)
-    ax.set_ylim(bottom=0)
+    _from_zero(ax)
     ax.set_ylabel(QUANTITY_LABELS["attention_distance"])
     ax.set_title("a point a head; lines: mean of the heads", fontsize="small", loc="left")
     legend(ax, "best")
     return ax
+
+
+def _from_zero(ax: Axes) -> None:
+    """The margin above the values is one of what is then shown, not of the values' range."""
+    ax.set_ylim(0, ax.dataLim.y1 * (1 + ax.margins()[1]) or 1)
 
 
 def layer_ticks(ax: Axes, layers: Sequence[str], axis: str = "x") -> None:

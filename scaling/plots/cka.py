@@ -12,7 +12,7 @@ from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from .by_layer import layer_ticks
 from .ranks import cell_digits, digits_fit
-from .style import name_lines, new_axes
+from .style import MODEL_LABEL, name_lines, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ _PALE = 0.6  # of a similarity, from which on black digits are read more easily
 
 
 def plot_cka(
-    table: pd.DataFrame, other: str | None = None, *, label: str | Sequence[str] = "model_variant",
+    table: pd.DataFrame, other: str | None = None, *, label: str | Sequence[str] = MODEL_LABEL,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """The similarity (linear CKA) of every two layers, of one model or of two, as a heat map.

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
 from ..inputs import check_columns, positive_column
-from .style import name_lines, new_axes
+from .style import MODEL_LABEL, name_lines, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ _NUM_LEVELS = 14
 
 
 def plot_landscape(
-    table: pd.DataFrame, of: str | None = None, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None
+    table: pd.DataFrame, of: str | None = None, *, label: str | Sequence[str] = MODEL_LABEL, ax: Axes | None = None
 ) -> Axes:
     """Contours of the loss along two directions in the weights, the trained model in the centre.
 
@@ -60,11 +60,20 @@ def plot_landscape(
         box = {"facecolor": "black", "alpha": 0.45, "edgecolor": "none", "pad": 1.5}
         ax.annotate(f"{centre[0]:.3g}", (0, 0), bbox=box, **at_centre)
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, ticks=levels[::2])
-    bar.ax.set_yticklabels([f"{level:.2g}" for level in levels[::2]])
+    bar.ax.set_yticklabels(_told_apart(levels[::2]))
     bar.set_label("loss (nats)")
     ax.set(xlabel="along direction 1 (1: as long as the weights)", ylabel="along direction 2", title=shown)
     ax.set_aspect("equal")
     return ax
+
+
+def _told_apart(values: np.ndarray) -> list[str]:
+    """With as few digits as tell each from the next."""
+    for digits in range(2, 6):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
 
 
 def _grid(rows: pd.DataFrame, name: str) -> pd.DataFrame:

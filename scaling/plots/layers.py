@@ -9,13 +9,16 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..transfer import LayerOverlay
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes, probe_names
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes, probe_names, row_names
 from .style import legend as draw_legend
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["plot_best_layers", "plot_layers"]
+
+_ROW_INCHES = 0.32
+_RESULT = ("best_layer", "position", "accuracy", "last_accuracy", "gain", "num_layers", "task", "num_shots")
 
 
 def plot_layers(overlay: LayerOverlay, *, task: str = "downstream", ax: Axes | None = None) -> Axes:
@@ -44,11 +47,12 @@ def plot_best_layers(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """The best layer of each task, as its place between the first layer and the last, with the gain over the last.
 
     Args:
-        table: from `best_layers`, of one model, or averaged over models; a row a task (and number of shots).
-        ax: where to draw; a new figure without.
+        table: from `best_layers`, of one model, of several, or averaged over models; what tells the rows of a task (and
+            number of shots) apart, such as the run or the probe, is in their names.
+        ax: where to draw; without, a new figure as tall as the rows need.
     """
     check_columns(table, "task", "position", "gain", "best_layer")
-    ax = ax or new_axes()
+    ax = ax or new_axes(height=max(4.8, _ROW_INCHES * len(table) + 1))
     shown = table.sort_values(["position", "gain"], ascending=[True, False], kind="stable").reset_index(drop=True)
     colour, marker = STYLES[0]
     rows = np.arange(len(shown))
@@ -64,8 +68,17 @@ def plot_best_layers(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.annotate(
         "gain over\nthe last layer", (1.08, len(shown) - 0.3), va="bottom", fontsize="small", annotation_clip=False
     )
-    ax.set_yticks(rows, labels=probe_names(shown))
+    ax.set_yticks(rows, labels=_probes(shown))
     ax.set(xlabel="best layer (0 the first, 1 the last)", xlim=(-0.05, 1.35), ylim=(-0.6, len(shown) + 0.2))
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _probes(table: pd.DataFrame) -> list[str]:
+    """Task and shots, and where they do not tell the rows apart what else does."""
+    names = probe_names(table)
+    others = [name for name in table.columns if name not in _RESULT and table[name].nunique(dropna=False) > 1]
+    if len(set(names)) == len(names) or not others:
+        return names
+    return [f"{name}, {rest}" for name, rest in zip(names, row_names(table, others), strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
-from .style import LAW_COLOUR, STYLES, new_axes
+from .style import LAW_COLOUR, MODEL_LABEL, STYLES, new_axes, row_names
 from .tables import name_rows
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def plot_paired_differences(
     if table.empty:
         raise ValueError("the table must have rows, as paired_difference gives them")
     ax = ax or new_axes(height=max(2.6, _ROW_INCHES * len(table) + _FRAME_INCHES))
-    groups = [name for name in table.columns if name not in _RESULT]
-    names = [", ".join(str(value) for value in row) for row in table[groups].itertuples(index=False)]
+    names = _group_names(table)
     difference, place = column_of(table, "difference"), np.arange(len(table))
     low, high = table["low"].to_numpy(dtype=float), table["high"].to_numpy(dtype=float)
     has_interval = np.isfinite(low) & np.isfinite(high)
@@ -51,7 +50,18 @@ def plot_paired_differences(
         text = f"{difference[row]:+.3g} ({num} pair{'s' if num > 1 else ', no interval'})"
         above = {"textcoords": "offset points", "xytext": (0, 7), "ha": "center", "fontsize": "x-small"}
         ax.annotate(text, (difference[row], row), color=LAW_COLOUR, **above)
-    name_rows(ax, names if groups else ["all"])
+    name_rows(ax, names)
     ax.set_xmargin(0.15)
+    ax.locator_params(axis="x", nbins=6)  # beside long names the axes are narrow
     ax.set_xlabel(x_label)
     return ax
+
+
+def _group_names(table: pd.DataFrame) -> list[str]:
+    """By family and variant, and by as few of the other columns as tell the groups apart."""
+    columns = [name for name in table.columns if name not in _RESULT]
+    for name in reversed(columns):
+        others = [other for other in columns if other != name]
+        if name not in MODEL_LABEL and others and not table.duplicated(others).any():
+            columns = others
+    return row_names(table, columns).tolist() if columns else ["all"]

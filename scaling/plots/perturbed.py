@@ -9,20 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, check_fractions, column_of
-from .style import legend, legend_above, name_lines, new_axes, shown_name
+from .style import MODEL_LABEL, legend, legend_above, name_lines, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["plot_adversarial", "plot_corruptions"]
 
-_ATTACKS = {"pgd_error": ("-", "PGD"), "fgsm_error": ("--", "FGSM")}
+# An open marker round the filled one: at equal errors both are seen.
+_ATTACKS = {"pgd_error": ("PGD", {"ls": "-", "ms": 5}), "fgsm_error": ("FGSM", {"ls": "--", "ms": 9, "mfc": "none"})}
+_LEVELS = 255  # of a pixel: radii are given in them
 _INCHES = 1.5  # of a corruption
 
 
-def plot_corruptions(
-    table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None
-) -> Axes:
+def plot_corruptions(table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_LABEL, ax: Axes | None = None) -> Axes:
     """Error against the severity of each corruption, side by side, and of their mean; a line a name.
 
     Models of one name, such as seeds, are averaged. The mean over all corruptions and severities is in the legend; the
@@ -91,10 +91,8 @@ def _name_panels(ax: Axes, names: list[str], severities: np.ndarray) -> None:
     ax.set_xlabel("severity of the corruption", labelpad=18)
 
 
-def plot_adversarial(
-    table: pd.DataFrame, *, label: str | Sequence[str] = "model_variant", ax: Axes | None = None
-) -> Axes:
-    """Error against the radius of an attack, PGD solid and FGSM dashed; a colour a name.
+def plot_adversarial(table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_LABEL, ax: Axes | None = None) -> Axes:
+    """Error against the radius of an attack, PGD solid and FGSM dashed with open markers; a colour a name.
 
     Models of one name, such as seeds, are averaged.
 
@@ -111,13 +109,13 @@ def plot_adversarial(
     ax = ax or new_axes()
     names, looks = name_lines(table, label)
     for name, look in looks.items():
-        for attack, (line, called) in _ATTACKS.items():
+        for attack, (called, options) in _ATTACKS.items():
             rows = table[((names == name) & (table["name"] == attack)).to_numpy()]
             if len(rows):
                 error = rows["value"].groupby(rows["radius"]).mean()
                 shown = shown_name(f"{name}, {called}")
-                ax.plot(error.index, error, line, ms=5, label=shown, **look)
-    ax.set(xlabel="radius of the attack (largest change of a pixel value in [0, 1])", ylabel="error")
-    ax.set_ylim(0, 1.03)
+                ax.plot(error.index * _LEVELS, error, label=shown, **{**look, **options})
+    ax.set(xlabel="radius of the attack (largest change of a pixel, of 255)", ylabel="error", ylim=(0, 1.03))
+    ax.set_xlim(0, table["radius"].max() * _LEVELS * 1.05)
     legend(ax, "best")
     return ax

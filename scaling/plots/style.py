@@ -14,6 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
+from ..cells import number_rows
 from ..errors import FitWarning
 from ..fit import Fit
 from ..inputs import check_columns, check_names
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BESIDE_COLOUR",
     "LAW_COLOUR",
+    "MODEL_LABEL",
     "QUANTITY_LABELS",
     "SELECTION_LABELS",
     "STYLES",
@@ -41,6 +43,7 @@ __all__ = [
     "name_lines",
     "new_axes",
     "probe_names",
+    "row_names",
     "shades",
     "short_count",
     "shown_name",
@@ -62,8 +65,11 @@ QUANTITY_LABELS = {
     "active_share": "share of active neurons", "active_share_mean": "share of active neurons, mean over layers",
     "attention_distance": "mean attention distance (pixels)", "hessian_top_eigenvalue": "top eigenvalue of the Hessian",
     "weight_norm_body": "norms of the weights, sum over the layers below the head",
+    "weight_norm_head": "norm of the head's weights",
+    "distance_to_init_body": "distances of the weights to their start, sum over the layers below the head",
     "sharpness": "sharpness: rise of the loss (nats)", "corruption_error_mean": "error under corruptions, their mean",
 }  # fmt: skip
+MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 _PALE = 0.4  # of white in the colour of a line that has another of its colour beside it
@@ -197,31 +203,45 @@ def short_count(value: Any) -> str:
 
 
 def name_lines(table: pd.DataFrame, label: str | Sequence[str]) -> tuple[pd.Series, dict[str, dict[str, Any]]]:
-    """What the line of each row is called, and how each line looks, sorted: options of `plot`.
+    """What the line of each row is called, and how each line looks, by value ascending: options of `plot`.
 
-    A name is the value of a column, or those of several with a comma between, nulls left out. Of several columns the
-    first has the colour and marker; where the others tell two kinds apart, the second kind is pale with open markers.
+    Of several columns the first has the colour and marker; where the others tell two kinds apart, the second kind is
+    pale with open markers.
     """
     columns = [label] if isinstance(label, str) else list(label)
     check_names("label", columns)
     check_columns(table, *columns)
-    first, rest = _joined(table[columns[:1]]), _joined(table[columns[1:]])
-    names = (first + rest).str.removeprefix(", ")
-    known = {name: pair for name, *pair in sorted(set(zip(names, first, rest, strict=True)))}
-    kinds = list(dict.fromkeys(rest))
-    if len(kinds) != 2:
+    names, first, rest = (row_names(table, part) for part in (columns, columns[:1], columns[1:]))
+    ordered = sorted(set(zip(number_rows(table, columns), names, first, rest, strict=True)))
+    known = {name: (of_first, kind) for _, name, of_first, kind in ordered}
+    firsts, kinds = (list(dict.fromkeys(part)) for part in zip(*known.values(), strict=True))
+    if len(known) > len(firsts) and len(kinds) != 2:
         return names, {name: _line_look(*style_of(name, list(known))) for name in known}
-    firsts = sorted({of_first.removeprefix(", ") for of_first, _ in known.values()})
-    looks = {name: style_of(of_first.removeprefix(", "), firsts) for name, (of_first, _) in known.items()}
-    return names, {name: _line_look(*look, is_pale=known[name][1] == kinds[1]) for name, look in looks.items()}
+    has_pale = len(known) > len(firsts)
+    looks = {
+        name: _line_look(*style_of(of_first, firsts), is_pale=has_pale and kind == kinds[1])
+        for name, (of_first, kind) in known.items()
+    }
+    return names, looks
 
 
-def _joined(columns: pd.DataFrame) -> pd.Series:
-    """Of each row ", a, b", of its values that are not null."""
+def row_names(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """What each row is called: its values in these columns with a comma between, nulls left out.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model_family": ["vit", "resnet"], "num_heads": [2, None], "lr": [1.0, 0.01]})
+    >>> row_names(table, ["model_family", "num_heads", "lr"]).tolist()
+    ['vit, 2, 1', 'resnet, 0.01']
+    """
     import pandas as pd
 
-    texts = [(", " + values.astype(str)).where(values.notna(), "") for _, values in columns.items()]
-    return sum(texts, start=pd.Series("", index=columns.index, dtype=object)).astype(str)
+    texts = [(", " + values.map(_text)).where(values.notna(), "") for _, values in table[list(columns)].items()]
+    return sum(texts, start=pd.Series("", index=table.index, dtype=object)).astype(str).str.removeprefix(", ")
+
+
+def _text(value: Any) -> str:
+    """1.0 as 1, every digit kept: two values never have one name."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _line_look(colour: str, marker: str, is_pale: bool = False) -> dict[str, Any]:

@@ -92,9 +92,11 @@ def resolve_measurements(asked: "MeasureConfig", config: "RunConfig") -> "Measur
     Raises:
         ValueError: a measurement by name that the run cannot give: the fact; or an option that it cannot use.
     """
-    if asked == type(asked)():
-        return asked
-    from .options import resolve_options
+    if not asked.names:
+        return type(asked)()
+    from .options import check_read, resolve_options
+
+    check_read(asked)
 
     config = config.model_copy(update={"measure": asked})
     is_asked = set(MEASUREMENTS if "all" in asked.names else asked.names)

@@ -22,7 +22,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     """Means of two margins over the training and over the test images, and of each task's few-shot classifier.
 
     That classifier is the whitened probe with l2 = 2^10, the most shots and the first draw, over the images it was
-    fitted to.
+    fitted to: the split "fewshot", as the upstream set may be a task too.
 
     Rows: `head_margin`, the correct class's logit less the best other one; `pre_logits_margin`, that difference over
     the 2-norm of its gradient by what the classifier takes in, which is the distance to the boundary; below 0 where
@@ -36,7 +36,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
         found = [margins(subject.model, *batch) for batch in subject.batches(images)]
         yield from _rows(subject, *map(torch.cat, zip(*found, strict=True)), split=split)
     for task in subject.config.downstream.tasks:
-        yield from _rows(subject, *_fewshot_margins(subject, task), split="train", dataset=task_name(task))
+        yield from _rows(subject, *_fewshot_margins(subject, task), split="fewshot", dataset=task_name(task))
 
 
 def _rows(subject: Subject, head: torch.Tensor, pre_logits: torch.Tensor, **where: Any) -> Iterator[dict[str, Any]]:

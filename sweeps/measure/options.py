@@ -13,21 +13,37 @@ from ..saved_model import file_sha256, read_config
 if TYPE_CHECKING:
     from ..config import MeasureConfig, RunConfig
 
-__all__ = ["check_unchanged", "read_label_sets", "resolve_options"]
+__all__ = ["check_read", "check_unchanged", "read_label_sets", "resolve_options"]
 
-_READERS = {"against": "cka", "label_sets": "multi_label"}
+_READERS = {
+    "against": ("cka",), "label_sets": ("multi_label",), "curvature_examples": ("curvature",),
+    "attack_radii": ("adversarial",), "attack_steps": ("adversarial",),
+    "robustness_examples": ("corruptions", "adversarial"), "landscape_points": ("loss_landscape",),
+    "landscape_examples": ("loss_landscape",),
+}  # fmt: skip
+
+
+def check_read(asked: "MeasureConfig") -> None:
+    """Nothing, where each option that is given is of a measurement that is asked for.
+
+    Raises:
+        ValueError: no measurement reads it.
+    """
+    defaults = type(asked)()
+    for option, readers in _READERS.items():
+        is_given = getattr(asked, option) != getattr(defaults, option)
+        if is_given and not {"all", *readers} & set(asked.names):
+            read_by = " and ".join(readers)
+            raise ValueError(f"measure.{option}: is read by {read_by}, which measure.names lacks: {list(asked.names)}")
 
 
 def resolve_options(config: "RunConfig") -> "MeasureConfig":
     """The measurements of a run, with the versions of the files that they read.
 
     Raises:
-        ValueError: a file that is not there or not of this run's kind, or that no measurement reads.
+        ValueError: a file that is not there or not of this run's kind.
     """
     asked = config.measure
-    for option, reader in _READERS.items():
-        if getattr(asked, option) is not None and reader not in asked.names:
-            raise ValueError(f"measure.{option}: is read by {reader}, which measure.names lacks: {list(asked.names)}")
     versions: dict[str, Any] = {"against_version": None, "label_sets_version": None}
     if asked.against is not None:
         versions["against_version"] = _check_against(asked.against, config)

@@ -45,6 +45,9 @@ def _left_out(summary: Summary) -> Iterator[str]:
         yield f"{summary.num_only_evaluated} were only evaluated, not trained here, and are left out of both laws."
     if summary.num_stopped:
         yield f"{summary.num_stopped} runs ended before their learning rate did (evaluate.stop_after) and are left out."
+    runs = summary.runs
+    for failure, count in runs.loc[runs["status"].eq("ok"), "failure"].value_counts().items():
+        yield f"{count} finished {'run has' if count == 1 else 'runs have'} {failure} in the run's folder."
 
 
 def _range(values: pd.Series, form: str) -> str:

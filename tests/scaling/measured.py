@@ -57,7 +57,7 @@ def _rows_of(run, rng):
             value = size * loss / (0.05 + run.head_weight_decay) ** 0.3 * noise()
             yield {"name": name, "dataset": "procedural", "split": split, "value": value, "layer": layer,
                    "num_examples": 256}  # fmt: skip
-        yield {"name": "head_margin", "dataset": "pets", "split": split, "layer": "head", "value": loss}
+    yield {"name": "head_margin", "dataset": "pets", "split": "fewshot", "layer": "head", "value": 0.8}
     yield {"name": "hessian_top_eigenvalue", "dataset": "procedural", "split": "train", "value": 80 * flat**2 * noise()}
     yield {"name": "sharpness", "dataset": "procedural", "split": "train", "other": "rho=0.05", "value": 0.2 * flat}
     for place in range(1, DEPTHS[run.model_family] + 1):

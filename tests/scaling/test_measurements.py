@@ -88,7 +88,7 @@ def test_bad_tables():
         measurement_table(ROWS, RUNS, "weight_norms")
     with pytest.raises(ValueError, match=r"names must be of measurements; there is .*, got none"):
         measurement_table(ROWS, RUNS)
-    with pytest.raises(ValueError, match=r"a measurement must be there once; repeated is .* weight_norm"):
+    with pytest.raises(ValueError, match=r"a measurement must be there once; repeated is .* weight_norm \w+ \("):
         measurement_table(pd.concat([ROWS, ROWS]), RUNS, "weight_norm")
     with pytest.raises(
         ValueError, match=r"records must have a model once; repeated is vit-small_scale-0.05-0 900 last"
@@ -110,7 +110,7 @@ def test_names_of_columns():
         "corruption_error_contrast",
         "corruption_error_defocus_blur", "corruption_error_gaussian_noise", "corruption_error_pixelate",
         "distance_to_init_body", "distance_to_init_head", "fgsm_error_eps=0.001", "fgsm_error_eps=0.0039",
-        "fgsm_error_eps=0.0078", "fgsm_error_eps=0.0157", "head_margin_pets_test", "head_margin_pets_train",
+        "fgsm_error_eps=0.0078", "fgsm_error_eps=0.0157", "head_margin_pets_fewshot",
         "head_margin_test", "head_margin_train", "hessian_top_eigenvalue", "near_duplicates", "near_duplicates_pets",
         "pgd_error_eps=0.001", "pgd_error_eps=0.0039", "pgd_error_eps=0.0078", "pgd_error_eps=0.0157",
         "pre_logits_margin_test", "pre_logits_margin_train", "sharpness", "weight_norm_body", "weight_norm_head",

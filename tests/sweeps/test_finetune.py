@@ -339,7 +339,7 @@ def test_the_averaged_weights_are_evaluated_where_they_are_asked_for():
         ({**QUICK, "tasks": ["image-folder:/nowhere"]}, {}, r"^finetune.tasks: no folder /nowhere"),
         ({**QUICK, "examples": 0}, {}, r"finetune.examples: must be a number of images or 'all', got 0"),
         ({**QUICK, "examples": "most"}, {}, r"finetune.examples: must be a number of images or 'all', got 'most'"),
-        ({**QUICK, "lr": []}, {}, r"finetune.lr: value should have at least 1 item"),
+        ({**QUICK, "lr": []}, {}, r"finetune.lr: needs at least one value"),
         ({**QUICK, "lr": [0.1, -1]}, {}, r"finetune.lr.\d: input should be greater than 0, got -1"),
         ({**QUICK, "lr": [0.1, 0.1]}, {}, r"finetune.lr: must not repeat a value"),
         ({**QUICK, "examples": 4}, {}, r"finetune.examples: a fifth of the images chooses the lr, and 4 of 'digits'"),

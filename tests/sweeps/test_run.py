@@ -16,6 +16,7 @@ import yaml
 from scaling import read_evals, read_records, validate_records
 from sweeps import jobs
 from sweeps.grid import make_plan
+from sweeps.measure import weight_norms
 from sweeps.paths import SweepPaths
 from sweeps.run import SweepBusyError, pending_trunks, run_sweep, sweep_status
 from sweeps.spec import SpecError, parse_spec
@@ -170,6 +171,25 @@ def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeyp
     assert "Traceback" in trace
     assert not status.all_finished
     assert len(read_records(tmp_path)) == 4
+
+
+def test_a_finished_run_tells_what_it_lacks_and_is_not_tried_again(tmp_path, monkeypatch):
+    """Here of its two models the first, the last weights, and not their average."""
+    asked = []
+
+    def measure(subject):
+        asked.append(subject)
+        yield subject.row("weight_norm", 1 / (len(asked) - 1))
+
+    changes = {"train_examples": [200], "steps": [20], "recipe__ema_decay": 0.5}
+    plan = plan_of(**changes, measure={"names": ["weight_norms"]})
+    monkeypatch.setattr(weight_norms, "measure", measure)
+    assert run_one(plan, tmp_path) == {"ok": 1}
+    status = sweep_status([plan.configs[0].run_id], SweepPaths(tmp_path))
+    assert status.statuses == {"ok": 1}
+    assert status.failures == {"no weight_norms: see traceback.txt": 1}
+    assert status.all_finished
+    assert len(pending_trunks(plan, SweepPaths(tmp_path))) == len(plan.trunks) - 1
 
 
 def test_a_failed_run_is_tried_again_and_its_traceback_goes(tmp_path, monkeypatch):

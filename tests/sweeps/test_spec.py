@@ -122,6 +122,11 @@ def fault(**changes):
             ["schedule: warmup 5 steps and cooldown 120% are 5 and 24 steps, longer than the run of 20 steps"],
         ),
         ({"precision": "float16"}, ["precision:", "'bfloat16'", "got 'float16'"]),
+        ({"precision": "floot32"}, ["got 'floot32', did you mean 'float32'?"]),
+        ({"measure": {"names": "curvatur"}}, ["measure.names.0: must be 'all' or of", "did you mean 'curvature'?"]),
+        ({"measure": {"names": "sharpness"}}, ["; rows called 'sharpness' are of 'curvature', got 'sharpness'"]),
+        ({"measure": {"max_examples": 9}}, ["measure: names: must be given with ['max_examples']"]),
+        ({"measure": {"names": ["margins"], "attack_radii": [0.1]}}, ["measure.attack_radii: is read by adversarial,"]),
         ({"recipe__erase": 2}, ["recipe.erase:", "less than or equal to 1", "got 2"]),
         ({"recipe__beta1": RULE}, ["recipe.beta1:", "valid number"]),
     ],
@@ -130,6 +135,11 @@ def test_a_fault_names_the_field_the_value_and_what_is_valid(changes, parts):
     message = fault(**changes)
     for part in parts:
         assert part in message, message
+
+
+def test_of_a_list_without_a_valid_value_the_values_alone_are_told():
+    assert fault(downstream__probes="plane").endswith("got 'plane', did you mean 'plain'?")
+    assert len(fault(downstream__probes="plane").splitlines()) == 1
 
 
 def test_all_faults_are_told_at_once():

@@ -142,6 +142,18 @@ def test_runs_that_stopped_early_are_counted_once_each(tmp_path):
     assert (summary.num_stopped, len(summary.finished)) == (2, n)
 
 
+def test_finished_runs_without_a_measurement_are_counted(tmp_path):
+    write_sweep(tmp_path)
+    records = pd.read_parquet(tmp_path / "records.parquet")
+    records.loc[:2, "failure"] = ["no curvature: see traceback.txt"] * 2 + ["no margins: see traceback.txt"]
+    records.loc[3, ["status", "failure"]] = ["failed", "told by its status"]
+    write_records(records, tmp_path / "records.parquet")
+    text = write_summary(tmp_path, "lacking")
+    assert "2 finished runs have no curvature: see traceback.txt in the run's folder.\n" in text
+    assert "1 finished run has no margins: see traceback.txt in the run's folder.\n" in text
+    assert "told by its status" not in text
+
+
 @pytest.fixture
 def tuned_sweep(tmp_path):
     """30 cells of two rates; the one with the lower held-out error has the higher test error in a third of them."""

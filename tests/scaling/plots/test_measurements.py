@@ -5,7 +5,7 @@ import pytest
 
 import scaling as sc
 from scaling.measurements import add_measurements, measurement_table
-from scaling.plots.style import name_lines
+from scaling.plots.style import STYLES, name_lines
 from scaling.tables import crossings, paired_difference
 from tests.scaling import measured
 
@@ -39,6 +39,8 @@ def test_models_of_the_same_layers_are_drawn_by_name_with_seeds_and_their_mean()
     assert ticks(ax.xaxis)[0] == "embed-\nding"
     assert ticks(ax.xaxis)[-1] == "head"
     assert ax.get_ylabel() == "norm of the weights"
+    assert ax.get_ylim()[0] == 0
+    assert ax.get_ylim()[1] > 1.04 * max(line.get_ydata().max() for line in ax.lines)
 
 
 def test_models_of_other_layers_are_drawn_by_position():
@@ -51,9 +53,9 @@ def test_models_of_other_layers_are_drawn_by_position():
 
 def test_what_else_tells_values_apart_differs_in_the_line():
     of_mixer = table("active_share", model_family="mixer", seed=0, recipe="sam")
-    assert labels(sc.plots.plot_by_layer(of_mixer)) == ["S/8"]  # whole layers
+    assert labels(sc.plots.plot_by_layer(of_mixer)) == ["mixer, S/8"]  # whole layers
     ax = sc.plots.plot_by_layer(of_mixer[of_mixer["other"].notna()])
-    assert labels(ax) == ["S/8, channel_mlp", "S/8, token_mlp"]
+    assert labels(ax) == ["mixer, S/8, channel_mlp", "mixer, S/8, token_mlp"]
     assert [line.get_linestyle() for line in ax.lines] == ["-", "--"]
 
 
@@ -91,12 +93,38 @@ def test_bad_tables_by_layer():
 def test_lines_of_two_kinds_share_a_colour_and_one_is_pale_and_open():
     names, looks = name_lines(RUNS, MODEL)
     assert names[0] == "vit, small_scale"
-    dark, pale = looks["vit, small_scale"], looks["vit, sam"]
+    dark, pale = looks["vit, sam"], looks["vit, small_scale"]
     assert (dark["marker"], dark["mfc"], pale["mfc"]) == (pale["marker"], dark["color"], "white")
     assert min(pale["color"]) >= 0.4  # blue, whose least part is 0, with that much white
+    assert all(looks[name] == look for name, look in name_lines(RUNS[::-1], MODEL)[1].items())  # in any order of rows
     three = name_lines(RUNS.assign(recipe=list("abc") * 4), MODEL)[1]
     assert len({(str(look["color"]), look["marker"]) for look in three.values()}) == len(three)
     assert name_lines(RUNS.assign(recipe=None), MODEL)[0].tolist()[0] == "vit"
+
+
+def test_lines_of_a_setting_are_by_value_and_no_two_values_have_one_name():
+    values = [10.0, 3.0, 0.0, 1234567.0, 1234568.0, 0.01]
+    names, looks = name_lines(pd.DataFrame({"lr": values}), "lr")
+    assert list(looks) == ["0", "0.01", "3", "10", "1234567", "1234568"]
+    assert names.tolist() == ["10", "3", "0", "1234567", "1234568", "0.01"]
+    colours = [look["color"] for look in name_lines(pd.DataFrame({"lr": [0.0, 10, 3]}), "lr")[1].values()]
+    assert colours == [STYLES[place][0] for place in range(3)]
+    decays = [0.0, 10.0, 3.0]
+    layers = pd.DataFrame(
+        {"decay": decays * 2, "layer": ["block_1"] * 3 + ["block_2"] * 3, "position": [0] * 3 + [1] * 3}
+    )
+    ax = sc.plots.plot_by_layer(layers.assign(name="weight_norm", value=1.0), label="decay")
+    assert labels(ax) == ["0", "3", "10"]
+
+
+def test_models_of_two_families_and_one_variant_are_not_averaged():
+    runs = RUNS.assign(model_variant="S/8")
+    errors = measurement_table(ROWS, runs, "corruption_error")
+    found = [label.split(":")[0] for label in labels(sc.plots.plot_corruptions(errors))]
+    assert found == ["mixer, S/8", "resnet, S/8", "vit, S/8"]
+    looks = name_lines(runs, ["model_family", "model_variant"])[1]
+    assert [look["mfc"] for look in looks.values()] == [look["color"] for look in looks.values()]  # none pale
+    assert looks["vit, S/8"] == name_lines(runs, "model_family")[1]["vit"]
 
 
 # CKA ----------------------------------------------------------------------------------------------------------
@@ -122,7 +150,7 @@ def test_two_models_have_their_own_layers():
     both = pd.concat([own, other])
     ax = sc.plots.plot_cka(both, "init")
     assert ax.images[0].get_array().tolist() == [[0.3, 0.2], [0.1, 0.4]]  # not mirrored
-    assert ax.get_xlabel() == "layers of 18 before training"
+    assert ax.get_xlabel() == "layers of resnet, 18 before training"
     assert sc.plots.plot_cka(both).images[0].get_array().shape == (11, 11)
     with pytest.raises(ValueError, match=r"other must be one of \[None, 'init'\], got 'b7'"):
         sc.plots.plot_cka(both, "b7")
@@ -146,11 +174,18 @@ def test_two_landscapes_have_one_scale():
     assert levels[0][0] <= both["value"].min() < both["value"].max() <= levels[0][-1]
 
 
+def test_the_scale_of_a_flat_landscape_has_digits_enough():
+    flat = table("loss", model_family="vit", seed=0, recipe="sam").assign(value=lambda t: 2.1 + 1e-3 * t["value"])
+    bar = sc.plots.plot_landscape(flat).figure.axes[1]
+    shown = ticks(bar.yaxis)
+    assert len(set(shown)) == len(shown) == 7
+
+
 def test_bad_landscapes():
     both = table("loss", model_family="vit", seed=0)
     with pytest.raises(ValueError, match=r"of must be a model of the table, one of \['small_scale', 'sam'\], got None"):
         sc.plots.plot_landscape(both, label="recipe")
-    with pytest.raises(ValueError, match="2 models are called 'Ti/8'"):
+    with pytest.raises(ValueError, match="2 models are called 'vit, Ti/8'"):
         sc.plots.plot_landscape(both)
     with pytest.raises(ValueError, match="must be on a grid of two points or more each way, without gaps"):
         sc.plots.plot_landscape(both[1:], "small_scale", label="recipe")
@@ -181,7 +216,8 @@ def test_attacks():
     ax = sc.plots.plot_adversarial(table("fgsm_error", "pgd_error", model_family="vit"), label="recipe")
     assert labels(ax) == ["sam, PGD", "sam, FGSM", "small_scale, PGD", "small_scale, FGSM"]
     assert [line.get_linestyle() for line in ax.lines] == ["-", "--"] * 2
-    assert line_of(ax, "sam, PGD").get_xdata().tolist() == [0.001, 0.0039, 0.0078, 0.0157]
+    np.testing.assert_allclose(line_of(ax, "sam, PGD").get_xdata(), [0.255, 0.9945, 1.989, 4.0035])  # 255 x radius
+    assert [line.get_markerfacecolor() for line in ax.lines][1::2] == ["none"] * 2  # a ring, also where both are equal
     with pytest.raises(ValueError, match="percent"):
         sc.plots.plot_adversarial(table("pgd_error").assign(value=50.0))
 
@@ -250,4 +286,9 @@ def test_differences_are_filled_where_their_interval_leaves_out_0():
 
 def test_a_table_of_paired_differences_is_drawn():
     found = paired_difference(RUNS, "upstream_error", "recipe", "small_scale", "sam", along=["sam_rho"])
-    assert len(words(sc.plots.plot_paired_differences(found))) == 3
+    ax = sc.plots.plot_paired_differences(found)
+    assert len(words(ax)) == 3
+    assert ticks(ax.yaxis) == ["mixer, S/8", "resnet, 18", "vit, Ti/8"]  # shapes left out, as they tell no more
+    one = found.assign(model_variant="one", model_family="vit", num_heads=[3.0, 6.0, None])
+    one = one[["model_family", "model_variant", "num_heads", *found.columns[-8:]]]
+    assert ticks(sc.plots.plot_paired_differences(one).yaxis) == ["vit, one, 3", "vit, one, 6", "vit, one"]

@@ -164,6 +164,15 @@ def test_best_layer_of_each_task():
     assert {"block_1", "block_2", "+0.200", "+0.100"} <= set(words(ax))
 
 
+def test_best_layers_of_several_models_are_told_apart_and_have_room():
+    rows = [(run, layer, error) for run in "abcdefghijklmnopqrst" for layer, error in (("block_1", 0.5), ("head", 0.2))]
+    evals = pd.DataFrame(rows, columns=["run_id", "layer", "error"]).assign(task="pets", num_shots=10, probe="plain")
+    ax = sc.plots.plot_best_layers(best_layers(evals))
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert sorted(names) == [f"pets 10-shot, {run}" for run in "abcdefghijklmnopqrst"]
+    assert ax.figure.get_figheight() / len(names) > 0.3  # inches a row: its name and that of its layer
+
+
 def head_records():
     decays = np.array([0, 0.01, 0.1, 1, 10])
     frame = pd.DataFrame({"head_weight_decay": decays, "upstream_error": [0.5, 0.4, 0.3, 0.4, 0.5]})

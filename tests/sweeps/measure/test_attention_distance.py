@@ -94,7 +94,7 @@ def test_of_a_class_token_model_the_share_of_the_class_token_is_missing(subject_
 
 def test_it_is_the_mean_over_images_of_what_the_softmax_gives(subject_of):
     model = {"vit": [{"width": 16, "depth": 1, "patch": 4, "heads": 2}]}
-    subject = subject_of(model=model, num_images=40, measure={"max_examples": 80})
+    subject = subject_of(model=model, num_images=40, measure={"names": "all", "max_examples": 80})
     rows = list(attention_distance.measure(subject))
     ((images, _),) = subject.batches(subject.test)
     with torch.no_grad():

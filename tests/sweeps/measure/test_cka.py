@@ -97,9 +97,9 @@ def test_each_pair_of_layers_has_one_row(subject_of):
 
 def test_more_images_than_a_minibatch_are_several_of_equal_size(subject_of, monkeypatch):
     monkeypatch.setattr(cka, "_BATCH", 8)
-    rows = list(cka.measure(subject_of(model=VIT, num_images=21, measure={"max_examples": 100})))
+    rows = list(cka.measure(subject_of(model=VIT, num_images=21, measure={"names": "cka", "max_examples": 100})))
     assert {row["num_examples"] for row in rows} == {20}
-    rows = list(cka.measure(subject_of(model=VIT, num_images=21, measure={"max_examples": 12})))
+    rows = list(cka.measure(subject_of(model=VIT, num_images=21, measure={"names": "cka", "max_examples": 12})))
     assert {row["num_examples"] for row in rows} == {6}  # the half
 
 

@@ -52,5 +52,5 @@ def test_cosines_by_hand():
 
 
 def test_an_eighth_of_the_images_is_asked(subject_of):
-    rows = list(half_precision.measure(subject_of(num_images=40, measure={"max_examples": 80})))
+    rows = list(half_precision.measure(subject_of(num_images=40, measure={"names": "all", "max_examples": 80})))
     assert {row["num_examples"] for row in rows} == {10}

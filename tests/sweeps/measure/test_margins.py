@@ -106,4 +106,10 @@ def test_margins_of_a_fewshot_classifier(subject_of):
         pre_logits.append(head[-1] / np.linalg.norm(kernel[:, label] - kernel[:, other]))
     for name, wanted in (("head_margin", head), ("pre_logits_margin", pre_logits)):
         assert found[name]["value"] == pytest.approx(np.mean(wanted), rel=1e-4)  # float32 features
-        assert (found[name]["split"], found[name]["num_examples"]) == ("train", len(images.labels))
+        assert (found[name]["split"], found[name]["num_examples"]) == ("fewshot", len(images.labels))
+
+
+def test_margins_tell_apart_an_upstream_set_that_is_a_task_too(subject_of):
+    subject = subject_of(num_images=20, downstream__tasks=["digits"])
+    rows = [(row["name"], row["dataset"], row["split"]) for row in measure(subject)]
+    assert len(set(rows)) == len(rows) == 6

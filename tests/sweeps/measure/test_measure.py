@@ -70,3 +70,13 @@ def test_of_all_a_model_gives_what_it_can_and_an_impossible_one_is_told_before_t
         plan_of(**TINY, measure={"names": ["attention"]})
     with pytest.raises(ValueError, match=r"measure.names.0: must be 'all' or of .*got 'weights'"):
         plan_of(**TINY, measure={"names": ["weights"]})
+
+
+def test_options_that_say_nothing_tell_no_two_runs_apart():
+    plain, *others = (
+        plan_of(**TINY, **changes).configs[0].run_id
+        for changes in ({}, {"measure": {"names": [], "max_examples": 9}}, {"recipe__attack_steps": 3})
+    )
+    assert others == [plain] * 2
+    of_all = {"names": "all", "landscape_points": 7, "robustness_examples": 8}
+    assert plan_of(**TINY, measure=of_all).configs[0].measure.landscape_points == 7
