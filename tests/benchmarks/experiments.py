@@ -280,7 +280,7 @@ def _layers_figure(deepest: pd.DataFrame) -> plt.Figure:
 
 # Sharpness-aware minimisation ---------------------------------------------------------------------------------------
 
-TRAININGS = ("AdamW", "AdamW, twice the steps")
+TRAININGS = {"AdamW": "equal steps", "AdamW, twice the steps": "equal compute"}  # against which SAM is held
 
 
 def trainings(runs: pd.DataFrame) -> pd.DataFrame:
@@ -296,25 +296,35 @@ def sam_gains(runs: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Change of each quantity from AdamW to SAM, at equal steps and at equal compute, a row a family."""
     columns, along = list(columns), ["sam_rho", "planned_steps", "cooldown_steps"]
     found = [
-        differences(runs, columns, "training", a, "SAM", along=along).assign(against=a) for a in TRAININGS
-    ]  # fmt: skip
+        differences(runs, columns, "training", a, "SAM", along=along).assign(against=name)
+        for a, name in TRAININGS.items()
+    ]
     return pd.concat(found, ignore_index=True).replace({"model_family": NAMES})
+
+
+def with_first_share(records: pd.DataFrame, measurements: pd.DataFrame) -> pd.DataFrame:
+    """Records with the share of active neurons of the first block, of which Chen et al. speak."""
+    shares = sc.measurements.measurement_table(measurements, records, "active_share")
+    first = shares[shares["position"] == 0].groupby(KEY)["value"].mean().rename("active_share_first")
+    return records.merge(first.reset_index(), on=KEY, how="left")
 
 
 def sharpness_aware(folder: Path, _: Path | None = None) -> Result:
     records = sc.read_records(folder)
-    all_runs = sc.measurements.add_measurements(records, sc.read_measurements(folder))
+    measurements = sc.read_measurements(folder)
+    all_runs = sc.measurements.add_measurements(with_first_share(records, measurements), measurements)
+    all_runs["log10_eigenvalue"] = np.log10(all_runs["hessian_top_eigenvalue"])  # a difference is a ratio
     runs = trainings(all_runs)
     measured = [name for name in all_runs if name not in records]
     gains = sam_gains(runs, ["upstream_error", *measured])
-    means = runs.replace({"model_family": NAMES}).groupby(["model_family", "training"], sort=False)
+    means = runs.replace({"model_family": NAMES}).groupby(["model_family", "training"])
     held = all_runs.groupby(["model_family", "sam_rho"])["upstream_val_error"].agg(mean_and_error).unstack("sam_rho")
     chosen = runs[runs["training"] == "SAM"].drop_duplicates("model_family")[["model_family", "sam_rho", "edge"]]
     lines = [
         "held-out error by radius", held.fillna("").to_string(), "chosen", text_of(chosen),
         "\nmeans", means[["upstream_error", "train_error", *measured]].agg(mean_and_error).T.to_string(),
         "\nSAM less AdamW, over pairs of one seed",
-        wide_text(gains, "quantity", ["model_family", "against"]),
+        *(f"{a}\n{wide_text(rows, 'quantity', 'model_family')}" for a, rows in gains.groupby("against")),
     ]  # fmt: skip
     return "\n".join(lines), _sam_figure(gains)
 
@@ -322,16 +332,15 @@ def sharpness_aware(folder: Path, _: Path | None = None) -> Result:
 def _sam_figure(gains: pd.DataFrame) -> plt.Figure:
     """A panel a quantity: SAM less AdamW in each family, at equal steps and at equal compute."""
     panels = {
-        "upstream_error": "test error", "hessian_top_eigenvalue": "top eigenvalue of the Hessian",
-        "active_share_mean": "share of active neurons", "corruption_error_mean": "error under corruptions",
-        **{name: f"error under PGD, {name.split('_')[-1]}" for name in gains["quantity"].unique() if "pgd" in name},
+        "upstream_error": "test error", "corruption_error_mean": "error under corruptions",
+        "pgd_error": "error under PGD", "log10_eigenvalue": "log10 of the Hessian's top eigenvalue",
+        "sharpness_rho=0.05": "rise of the loss at .05", "active_share_first": "active neurons, first block",
     }  # fmt: skip
-    figure, axes = new_figure(2, -(-len(panels) // 2), 5.2, 4.2)
-    for ax, (quantity, words) in zip(axes.flat, panels.items(), strict=False):
+    figure, axes = new_figure(2, 3, 4.6, 3.9)
+    for ax, (quantity, words) in zip(axes.flat, panels.items(), strict=True):
         shown = gains[gains["quantity"] == quantity].drop(columns="quantity")
-        sc.plots.plot_paired_differences(shown, ax=ax, x_label=f"{words}, SAM less AdamW")
-    for ax in axes.flat[len(panels) :]:
-        ax.remove()
+        sc.plots.plot_paired_differences(shown, ax=ax, x_label="SAM less AdamW")
+        ax.set_title(words, fontsize="medium", loc="left")
     return figure
 
 
@@ -368,13 +377,12 @@ def recipe_against_architecture(folder: Path, _: Path | None = None) -> Result:
     cells = best.groupby(["planned_steps", "model_family", "recipe"], observed=True)
     means = cells.agg({"lr": "first", "edge": "first", "upstream_error": mean_and_error, "train_error": mean_and_error})
     changes = recipe_changes(best)
-    size = changes.groupby(["planned_steps", "change"], sort=False)["difference"].agg(
-        ["min", "mean", "max", lambda change: change.abs().mean()]
-    )
+    sized = changes.assign(size=changes["difference"].abs()).groupby(["planned_steps", "change"], sort=False)
+    size = sized.agg(mean=("difference", "mean"), mean_size=("size", "mean"), largest_size=("size", "max"))
     text = (
         f"test error at the best learning rate, mean over seeds\n{means.to_string()}\n\n"
         f"what each change alone did\n{wide_text(changes, ['change', 'held'], 'planned_steps')}\n\n"
-        f"its size over what was held (last: mean size)\n{text_of(size, index=True)}"
+        f"over what was held\n{text_of(size, index=True)}"
     )
     return text, _recipe_figure(best)
 

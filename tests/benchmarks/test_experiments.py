@@ -38,7 +38,7 @@ def test_sam_at_its_radius_beside_adamw_at_equal_steps_and_at_equal_compute():
     assert runs[runs["training"] == "SAM"]["sam_rho"].tolist() == [0.1, 0.1]
     # Both seeds lie .01 off the same way, so that the differences of pairs are exact.
     gains = sam_gains(runs, ["upstream_error"]).set_index("against")
-    assert gains["difference"].to_dict() == pytest.approx({"AdamW": -0.05, "AdamW, twice the steps": -0.03})
+    assert gains["difference"].to_dict() == pytest.approx({"equal steps": -0.05, "equal compute": -0.03})
     assert gains["standard_error"].tolist() == pytest.approx([0, 0], abs=1e-12)  # rounding
 
 
