@@ -202,7 +202,9 @@ def _head_figure(runs: pd.DataFrame, setting: str) -> plt.Figure:
     families = list(runs.groupby("model_family"))
     figure, axes = new_figure(len(families), 3, 6.0, 4.3)
     for (family, part), (errors, norms, margins) in zip(families, axes, strict=True):
-        sc.plots.plot_head_sweep(part, _optima(part, setting), setting=setting, ax=errors)
+        optima = _optima(part, setting)
+        shown = optima[optima["task"] != "shuffled_labels"]  # at chance whatever the value
+        sc.plots.plot_head_sweep(part, shown, setting=setting, ax=errors)
         errors.set_title(f"{NAMES[family]}; {errors.get_title('left')}", fontsize="small", loc="left")
         sc.plots.plot_against(part, setting, NORMS, log=True, ax=norms, y_label="norm of the weights")
         sc.plots.plot_against(part, setting, MARGINS, ax=margins, y_label="margin, test images")
