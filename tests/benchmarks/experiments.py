@@ -273,6 +273,7 @@ def _layers_figure(deepest: pd.DataFrame) -> plt.Figure:
         for task, ax in zip(PROBED, of_row, strict=True):
             part = deepest[(deepest["model_family"] == family) & (deepest["task"] == task)]
             curves = sc.transfer.layer_accuracies(part, by=["train_examples", "seed"])
+            curves = curves.rename(columns={"seed": "run_id"})  # a thin line a seed
             curves["images"] = curves["train_examples"].map("{:,} images".format)
             sc.plots.plot_by_layer(curves, y="accuracy", label="images", ax=ax, y_label=f"{task}, accuracy")
             ax.set_title(f"{NAMES[family]} {part['model_variant'].iloc[0]}", fontsize="small", loc="left")
