@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 import scaling as sc
 
@@ -422,7 +423,9 @@ def main() -> None:
     result = f"{head}, {seconds / 60:.0f} minutes of training on one core; {datetime.date.today()}.\n{text}\n"
     print(result)
     (RESULTS / f"{datetime.date.today()}-experiment-{arguments.experiment}.txt").write_text(result)
-    figure.savefig(DOCS / f"experiment_{arguments.experiment}.png", dpi=80)
+    path = DOCS / f"experiment_{arguments.experiment}.png"
+    figure.savefig(path, dpi=80)
+    Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)  # a third of the size
 
 
 if __name__ == "__main__":
