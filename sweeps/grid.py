@@ -148,15 +148,7 @@ def resolve(cell: CellSpec) -> RunConfig:
     sizes = {"batch_size": cell.recipe.batch_size, "train_examples": train_examples}
     steps = _num_steps(cell, sizes)
     model = cell.model.fitted(upstream.image_size)
-    if cell.recipe.batch_size < (least := model.smallest_batch(upstream.image_size)):
-        raise ValueError(
-            f"recipe.batch_size: BatchNorm on a map of one pixel needs at least {least} images a step, got "
-            f"{cell.recipe.batch_size}"
-        )
-    if getattr(model, "distilled", False) and not cell.recipe.teacher:
-        raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
-    if cell.cuda_graph and cell.recipe.contrastive_temperature:
-        raise ValueError("cuda_graph: replays the model whole, and recipe.contrastive_temperature looks inside it")
+    _check_trainable(cell, model, upstream.image_size)
     config = RunConfig(
         upstream=upstream,
         model=model,
@@ -176,6 +168,19 @@ def resolve(cell: CellSpec) -> RunConfig:
         keep_model=cell.keep_model,
     )
     return config.model_copy(update={"measure": resolve_measurements(cell.measure, config)})
+
+
+def _check_trainable(cell: CellSpec, model: ModelConfig, image_size: int) -> None:
+    """Nothing, where the recipe can train that model in that way."""
+    if cell.recipe.batch_size < (least := model.smallest_batch(image_size)):
+        raise ValueError(
+            f"recipe.batch_size: BatchNorm on a map of one pixel needs at least {least} images a step, got "
+            f"{cell.recipe.batch_size}"
+        )
+    if getattr(model, "distilled", False) and not cell.recipe.teacher:
+        raise ValueError(f"recipe.teacher: model.{model.family}.distilled learns from one, and none is given")
+    if cell.cuda_graph and cell.recipe.contrastive_temperature:
+        raise ValueError("cuda_graph: replays the model whole, and recipe.contrastive_temperature looks inside it")
 
 
 def _only_evaluated(cell: CellSpec) -> CellSpec:

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,23 +122,11 @@ def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: 
         "branch_step": config.branch_step if shared else None,
         "upstream_error": None,
     }
-    rows, evals = [], []
-    for evaluation in finished.evaluations:
-        images_seen = evaluation["step"] * config.recipe.batch_size
-        compute = {
-            "images_seen": images_seen,
-            "compute_flops": float(cost.training_flops) * images_seen,
-        }
-        model = {name: evaluation[name] for name in ("step", "weights")}
-        lacking = sorted(evaluation.get("faults", {}))
-        failure = {"failure": f"no {', '.join(lacking)}: see {paths.traceback.name}"} if lacking else {}
-        rows.append(common | model | compute | evaluation["columns"] | failure)
-        key = {"run_id": config.run_id, **model}
-        evals += [key | row for row in evaluation["evals"]]
+    rows = [common | _model_columns(found, config, cost, paths) for found in finished.evaluations]
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log))
     paths.traceback.unlink(missing_ok=True)
     _write_faults(finished, paths)
-    if evals:
+    if evals := [key | row for key, found in _by_key(finished) for row in found["evals"]]:
         write_records(pd.DataFrame(evals), paths.evals, "evals")
     if measurements := _measurements(finished, paths):
         write_records(pd.DataFrame(measurements), paths.measurements, "measurements")
@@ -148,12 +136,27 @@ def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: 
     return rows[-1]["status"]
 
 
+def _model_columns(evaluation: dict[str, Any], config: RunConfig, cost: RunCost, paths: RunPaths) -> dict[str, Any]:
+    """What a record has of one evaluation, and which measurements it lacks."""
+    images_seen = evaluation["step"] * config.recipe.batch_size
+    lacking = sorted(evaluation.get("faults", {}))
+    failure = {"failure": f"no {', '.join(lacking)}: see {paths.traceback.name}"} if lacking else {}
+    model = {name: evaluation[name] for name in ("step", "weights")}
+    compute = {"images_seen": images_seen, "compute_flops": float(cost.training_flops) * images_seen}
+    return model | compute | evaluation["columns"] | failure
+
+
+def _by_key(finished: FinishedRun) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each evaluation with the key of its model."""
+    for found in finished.evaluations:
+        yield {"run_id": finished.config.run_id, "step": found["step"], "weights": found["weights"]}, found
+
+
 def _measurements(finished: FinishedRun, paths: RunPaths) -> list[dict[str, Any]]:
     """What was measured of each model, and the near-duplicates that were left out of its images."""
-    config, rows = finished.config, []
-    for evaluation in finished.evaluations:
-        key = {"run_id": config.run_id, "step": evaluation["step"], "weights": evaluation["weights"]}
-        rows += [key | row for row in evaluation.get("measurements", [])]
+    config, rows, key = finished.config, [], {}
+    for key, found in _by_key(finished):
+        rows += [key | row for row in found.get("measurements", [])]
     if config.upstream.remove_duplicates:
         upstream = config.upstream
         found = upstream_duplicates(upstream.dataset, upstream.folder, upstream.num_train, config.tasks)

@@ -10,7 +10,7 @@ from sweeps.grid import make_plan
 from sweeps.models.cost import count_cost
 from sweeps.spec import read_spec
 
-from .experiments import EXPERIMENTS, in_order, paired, recipe_means, trainings
+from .experiments import EXPERIMENTS, honest_gain, sam_gains, trainings, with_recipe
 
 CONFIGS = Path(sweeps.__file__).parent / "configs"
 
@@ -28,18 +28,18 @@ def rows(*cells, **common):
 
 def test_sam_at_its_radius_beside_adamw_at_equal_steps_and_at_equal_compute():
     cells = [
-        {"sam_rho": None, "planned_steps": 10, "upstream_error": 0.30},
-        {"sam_rho": None, "planned_steps": 20, "upstream_error": 0.28},
-        {"sam_rho": 0.1, "planned_steps": 10, "upstream_error": 0.25},
-        {"sam_rho": 0.3, "planned_steps": 10, "upstream_error": 0.27},
+        {"sam_rho": None, "planned_steps": 10, "cooldown_steps": 2, "upstream_error": 0.30},
+        {"sam_rho": None, "planned_steps": 20, "cooldown_steps": 4, "upstream_error": 0.28},
+        {"sam_rho": 0.1, "planned_steps": 10, "cooldown_steps": 2, "upstream_error": 0.25},
+        {"sam_rho": 0.3, "planned_steps": 10, "cooldown_steps": 2, "upstream_error": 0.27},
     ]
-    parts = trainings(rows(*cells, model_family="vit", status="ok"))
-    assert set(parts) == {("vit", "AdamW"), ("vit", "AdamW, steps x2"), ("vit", "SAM")}
-    assert parts["vit", "SAM"]["sam_rho"].tolist() == [0.1, 0.1]
+    runs = trainings(rows(*cells, model_family="vit", status="ok"))
+    assert set(runs["training"]) == {"AdamW", "AdamW, twice the steps", "SAM"}
+    assert runs[runs["training"] == "SAM"]["sam_rho"].tolist() == [0.1, 0.1]
     # Both seeds lie .01 off the same way, so that the differences of pairs are exact.
-    gains = [paired(parts["vit", name], parts["vit", "SAM"]) for name in ("AdamW", "AdamW, steps x2")]
-    assert [gain["mean"] for gain in gains] == pytest.approx([0.05, 0.03])
-    assert [gain["se"] for gain in gains] == pytest.approx([0, 0], abs=1e-12)  # rounding
+    gains = sam_gains(runs, ["upstream_error"]).set_index("against")
+    assert gains["difference"].to_dict() == pytest.approx({"equal steps": -0.05, "equal compute": -0.03})
+    assert gains["standard_error"].tolist() == pytest.approx([0, 0], abs=1e-12)  # rounding
 
 
 def test_a_recipe_is_taken_at_its_best_learning_rate():
@@ -47,14 +47,17 @@ def test_a_recipe_is_taken_at_its_best_learning_rate():
         {"lr": lr, "mixup": mixup, "cutmix": mixup, "upstream_error": error, "train_error": 0.0}
         for lr, mixup, error in ((1e-3, 0.0, 0.3), (1e-2, 0.0, 0.2), (1e-3, 0.8, 0.1), (1e-2, 0.8, 0.4))
     ]
-    means = recipe_means(rows(*cells, model_family="vit", planned_steps=10, status="ok")).set_index("recipe")
-    assert means["error"].to_dict() == pytest.approx({"DeiT": 0.1, "plain": 0.2})
-    assert means["lr"].to_dict() == {"DeiT": 1e-3, "plain": 1e-2}
+    best = with_recipe(rows(*cells, model_family="vit", planned_steps=10, status="ok")).groupby("recipe", observed=True)
+    assert best["upstream_error"].mean().to_dict() == pytest.approx({"DeiT": 0.1, "plain": 0.2})
+    assert best["lr"].first().to_dict() == {"DeiT": 1e-3, "plain": 1e-2}
 
 
-def test_layers_stand_from_the_input_to_the_output():
-    names = ["pre_logits", "block_10", "block_9", "embedding", "block_1"]
-    assert in_order(pd.Series(names)) == ["embedding", "block_1", "block_9", "block_10", "pre_logits"]
+def test_the_gain_of_a_layer_is_measured_in_seeds_that_did_not_choose_it():
+    layers = ["embedding", "block_1", "pre_logits"]
+    first, second = [0.5, 0.1, 0.2], [0.4, 0.3, 0.2]  # errors: the best are block_1 and pre_logits
+    evals = pd.DataFrame({"layer": layers * 2, "error": first + second, "seed": [0] * 3 + [1] * 3})
+    # block_1 costs .1 in seed 1, pre_logits is worth 0 in seed 0; at its own seed block_1 would gain .1.
+    assert honest_gain(evals) == pytest.approx(-0.05)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
