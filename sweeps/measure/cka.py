@@ -117,7 +117,7 @@ def _layers(model: nn.Module) -> list[str]:
 
 def _minibatches(subject: Subject) -> Iterator[torch.Tensor]:
     """Of equal size, at least 128 images where there are so many."""
-    images = subject.some_test(_MOST_OF)
+    images = subject.some(subject.test, _MOST_OF)
     if (num_images := len(images.labels)) < _LEAST:
         raise ValueError(f"cka needs {_LEAST} test images or more, got {num_images}")
     num_batches = max(1, num_images // _BATCH)

@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.measurement_cost [--trunks 5]
 
-Trains runs of the demo in one process and measures each at its end with `measure: {names: all}` at its defaults. Both
-are CPU seconds of one thread, so that other work on the machine does not enter.
+Trains runs of the demo in one process and measures each at its end with `measure: {names: all}` at its defaults.
+Training is its steps alone; measuring is all that it takes, with `copies` of the model. Both are CPU seconds of one
+thread, so that other work on the machine hardly enters.
 """
 
 import argparse
@@ -31,7 +32,7 @@ _DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
 
 
 def cost_table(trunks: Sequence[Trunk]) -> pd.DataFrame:
-    """A row a trunk: its model, runs and steps, CPU seconds of its training steps and of each measurement."""
+    """A row a trunk: its model, runs and steps, CPU seconds of its steps, of all measuring and of each measurement."""
     return pd.DataFrame([_cost(trunk) for trunk in trunks])
 
 
@@ -45,10 +46,10 @@ def _cost(trunk: Trunk) -> dict[str, object]:
     if faults:
         raise RuntimeError(f"measurements failed: {faults}")
     model = trunk.configs[0].model
-    measured = sum(seconds for name, seconds in spent.items() if name != "training")
+    spent["copies"] = spent["measured"] - sum(spent[name] for name in MEASUREMENTS)
+    parts = {name: spent[name] for name in ("training", "measured", *MEASUREMENTS, "copies")}
     return {
-        "model": f"{model.family} {model.variant}", "runs": len(runs), "steps": trunk.num_steps,
-        "training": spent["training"], "measured": measured, **{name: spent[name] for name in MEASUREMENTS},
+        "model": f"{model.family} {model.variant}", "runs": len(runs), "steps": trunk.num_steps, **parts,
     }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def _cost(trunk: Trunk) -> dict[str, object]:
 def _timed(spent: dict[str, float]) -> Iterator[None]:
     """Adds up the CPU seconds of training steps and of each measurement."""
     modules = {name: import_module(f"sweeps.measure.{name}") for name in MEASUREMENTS}
-    places = [(train.TrainingStep, "__call__", "training")]
+    places = [(train.TrainingStep, "__call__", "training"), (train, "measure_model", "measured")]
     places += [(module, "measure", name) for name, module in modules.items()]
     before = [(place, name, getattr(place, name)) for place, name, _ in places]
     for (place, name, of), (_, _, function) in zip(places, before, strict=True):
