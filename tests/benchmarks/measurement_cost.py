@@ -26,9 +26,9 @@ from sweeps.measure import MEASUREMENTS
 from sweeps.paths import TrunkPaths
 from sweeps.spec import SweepSpec, read_spec
 
-__all__ = ["cost_table", "main"]
+__all__ = ["DEMO", "cost_table", "main", "measured_plan"]
 
-_DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
+DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
 
 
 def cost_table(trunks: Sequence[Trunk]) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def measured_plan(spec: SweepSpec) -> Plan:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trunks", type=int, help="only so many of the demo's, evenly chosen")
-    trunks = measured_plan(read_spec(_DEMO)).trunks
+    trunks = measured_plan(read_spec(DEMO)).trunks
     wanted = parser.parse_args().trunks or len(trunks)
     torch.set_num_threads(1)
     table = cost_table(trunks[:: max(1, len(trunks) // wanted)])
