@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .attention_distance import why_not as no_attention
-from .reasons import no_activations, no_upstream_classes
+from .reasons import no_activations, no_blocks, no_upstream_classes
 
 if TYPE_CHECKING:
     from ..config import MeasureConfig, RunConfig
@@ -57,7 +57,9 @@ MEASUREMENTS = {
         no_upstream_classes,
     ),
     "cka": Measurement(
-        ("cka",), "Kornblith et al. 2019 (arXiv 1905.00414); Raghu et al. 2021 (arXiv 2108.08810), Figure 1"
+        ("cka",),
+        "Kornblith et al. 2019 (arXiv 1905.00414); Raghu et al. 2021 (arXiv 2108.08810), Figure 1",
+        no_blocks,
     ),
     "attention_distance": Measurement(
         ("attention_distance",), "Dosovitskiy et al. 2020 (arXiv 2010.11929), Figures 7, 11", no_attention

@@ -12,6 +12,7 @@ from .subject import Subject
 
 __all__ = ["activations", "measure"]
 
+_MOST_OF = 4  # of `measure.max_examples` a quarter: each image is a mean over thousands of outputs already
 # Names of torch's and timm's classes that are positive exactly where what goes in is. A gate, such as a sigmoid, is
 # positive everywhere and says nothing.
 _ACTIVATIONS = {
@@ -28,10 +29,11 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
 
     Source: Chen, Hsieh and Gong 2022 (arXiv 2106.01548), section 4.4; Li et al. 2022 (arXiv 2210.06313).
     """
+    images = subject.some(subject.train, _MOST_OF)
     with counted_outputs(subject.model) as counts:
-        for images, _ in subject.batches(subject.train):
-            subject.model(images)
-    where: dict[str, Any] = {"split": "train", "num_examples": len(subject.train.labels)}
+        for batch, _ in subject.batches(images):
+            subject.model(batch)
+    where: dict[str, Any] = {"split": "train", "num_examples": len(images.labels)}
     for block, of_block in counts.items():
         active, total = (sum(count) for count in zip(*of_block.values(), strict=True))
         yield subject.row("active_share", active / total, layer=block, **where)

@@ -33,7 +33,7 @@ def measure(subject: "Subject") -> Iterator[dict[str, Any]]:
     import torch
 
     height, width = _grid(subject.model) or (0, 0)  # there is one: see `why_not`
-    images, sums = subject.some_test(_MOST_OF), {}
+    images, sums = subject.some(subject.test, _MOST_OF), {}
     with torch.no_grad(), _kept_weights(subject.model) as weights:
         for batch, _ in subject.batches(images, _BATCH):
             subject.model.forward_features(batch)  # type: ignore[operator]

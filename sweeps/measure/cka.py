@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..data.images import normalise
-from ..models.layers import EMBEDDING, PRE_LOGITS, layer_outputs, named_blocks
+from ..models.layers import layer_outputs, layers_of
 from ..saved_model import load_model, read_config
 from .subject import Subject
 
@@ -33,7 +33,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     Source: Kornblith et al. 2019 (arXiv 1905.00414), the estimator of Nguyen et al. 2020 (arXiv 2010.15327), equations
     2 and 3; Raghu et al. 2021 (arXiv 2108.08810), Figures 1 and 2.
     """
-    layers = _layers(subject.model)
+    layers = layers_of(subject.model)
     name, other = _other_model(subject)
     within, between, num_images = Similarity(), Similarity(), 0
     for images in _minibatches(subject):
@@ -41,7 +41,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
         within.add(ours, ours)
         if other is not None:
             between.add(
-                ours, [centred_gram(output) for output in layer_outputs(other, images, _layers(other)).values()]
+                ours, [centred_gram(output) for output in layer_outputs(other, images, layers_of(other)).values()]
             )
         num_images += len(images)
     where = {"split": "test", "num_examples": num_images}
@@ -51,7 +51,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
             yield subject.row("cka", values[i, j].item(), layer=layer, other=later, **where)
     if other is not None:
         for layer, row in zip(layers, between.values(), strict=True):
-            for theirs, value in zip(_layers(other), row, strict=True):
+            for theirs, value in zip(layers_of(other), row, strict=True):
                 yield subject.row("cka", value.item(), layer=layer, other=f"{name}:{theirs}", **where)
 
 
@@ -111,13 +111,9 @@ class _Sums(NamedTuple):
     second: torch.Tensor
 
 
-def _layers(model: nn.Module) -> list[str]:
-    return [EMBEDDING, *named_blocks(model), PRE_LOGITS]
-
-
 def _minibatches(subject: Subject) -> Iterator[torch.Tensor]:
     """Of equal size, at least 128 images where there are so many."""
-    images = subject.some_test(_MOST_OF)
+    images = subject.some(subject.test, _MOST_OF)
     if (num_images := len(images.labels)) < _LEAST:
         raise ValueError(f"cka needs {_LEAST} test images or more, got {num_images}")
     num_batches = max(1, num_images // _BATCH)

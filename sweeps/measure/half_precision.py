@@ -23,7 +23,7 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     Rows: `feature_cosine_mean` and `feature_cosine_min` over the images; `other` is "float16" or "bfloat16". Weights,
     images and every operation are in that format, unlike under autocast, which keeps norms and sums in float32.
     """
-    images = subject.some_test(_MOST_OF)
+    images = subject.some(subject.test, _MOST_OF)
     full = _features(subject, images, subject.model, torch.float32)
     for name, dtype in _FORMATS.items():
         found = cosines(full, _features(subject, images, copy.deepcopy(subject.model).to(dtype), dtype))

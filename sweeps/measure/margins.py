@@ -17,12 +17,16 @@ from .subject import Subject
 
 __all__ = ["margins", "measure"]
 
+_MOST_OF = 2  # of `measure.max_examples` the half: a mean of 128 is known to a tenth of the margins' own spread
+_MOST_FITTED_OF = 4  # of a task the quarter, since tasks are several
+
 
 def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     """Means of two margins over the training and over the test images, and of each task's few-shot classifier.
 
-    That classifier is the whitened probe with l2 = 2^10, the most shots and the first draw, over the images it was
-    fitted to: the split "fewshot", as the upstream set may be a task too.
+    That classifier is the whitened probe with l2 = 2^10 and the first draw, over the images it was fitted to: of the
+    most shots that make no more than 64 images, a quarter of `measure.max_examples`, or else of the fewest. Its split
+    is "fewshot", as the upstream set may be a task too.
 
     Rows: `head_margin`, the correct class's logit less the best other one; `pre_logits_margin`, that difference over
     the 2-norm of its gradient by what the classifier takes in, which is the distance to the boundary; below 0 where
@@ -32,7 +36,8 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
     2018 (arXiv 1803.05598), equation 3, and Jiang et al. 2018 (arXiv 1810.00113), equation 3.
     """
     subject.model.requires_grad_(False)  # the classifier's inputs alone have a gradient
-    for split, images in (("train", subject.train), ("test", subject.test)):
+    for split, all_images in (("train", subject.train), ("test", subject.test)):
+        images = subject.some(all_images, _MOST_OF)
         found = [margins(subject.model, *batch) for batch in subject.batches(images)]
         yield from _rows(subject, *map(torch.cat, zip(*found, strict=True)), split=split)
     for task in subject.config.downstream.tasks:
@@ -49,7 +54,9 @@ def _fewshot_margins(subject: Subject, task: str) -> tuple[torch.Tensor, torch.T
     downstream = subject.config.downstream
     pool = task_images(task, subject.config.image_size, downstream)[0]
     ranks = rank_in_class(pool.labels.numpy(), np.random.default_rng([0, 0]))  # the draw 0 of `evaluate_fewshot`
-    fitted = pool.take(np.flatnonzero(ranks < max(downstream.shots)))
+    most = max(1, subject.config.measure.max_examples // _MOST_FITTED_OF)
+    shots = [count for count in downstream.shots if np.sum(ranks < count) <= most] or [min(downstream.shots)]
+    fitted = pool.take(np.flatnonzero(ranks < max(shots)))
     features, labels = extract_features(subject.model, fitted, [PRE_LOGITS])[PRE_LOGITS].double(), fitted.labels
     nothing = (features[:0], labels[:0].numpy())  # its l2 is fixed
     probe = fit_probe("whitened", (features, labels.numpy()), nothing, find_dataset(task).num_classes)

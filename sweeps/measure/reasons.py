@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from ..config import RunConfig
     from ..models import TimmConfig
 
-__all__ = ["no_activations", "no_upstream_classes"]
+__all__ = ["no_activations", "no_blocks", "no_upstream_classes"]
 
 
 def no_upstream_classes(config: "RunConfig") -> str | None:
@@ -28,6 +28,16 @@ def no_activations(config: "RunConfig") -> str | None:
         return None
     is_found = _of_checkpoint(config.model, config.image_size)[1]  # pyright: ignore[reportArgumentType] frozen
     return None if is_found else "no block of it has an activation function that is known"
+
+
+def no_blocks(config: "RunConfig") -> str | None:
+    """Whether there are two layers to compare, as all families have, or another model to compare one with."""
+    if config.model.family != "timm" or config.measure.against is not None:
+        return None
+    from ..models.layers import layer_names
+
+    found = layer_names(config.model, config.image_size)
+    return None if len(found) > 1 else f"its class has no blocks that are known, so that its one layer is {found[0]}"
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,6 @@
 """A trained model as it is measured: a copy of its own, so that nothing done to it reaches the training."""
 
+import copy
 import traceback
 import zlib
 from collections.abc import Iterator
@@ -52,17 +53,16 @@ class Subject:
 
     def robustness_images(self) -> Images:
         """The test images that are corrupted and attacked."""
-        return self.test.take(np.arange(min(self.config.measure.robustness_examples, len(self.test.labels))))
+        return _spread(self.test, self.config.measure.robustness_examples)
 
     def batches(self, images: Images, batch_size: int = 128) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Normalised images float32 (b, 3, height, width) and labels int64 (b,)."""
         for batch in images.batches(batch_size):
             yield normalise(batch.pixels), batch.labels
 
-    def some_test(self, part: int) -> Images:
-        """Of the test images at most 1 / part of `measure.max_examples`, for what is dear."""
-        most = max(1, self.config.measure.max_examples // part)
-        return self.test.take(_spread_rows(len(self.test.labels), most))
+    def some(self, images: Images, part: int) -> Images:
+        """Of the training or the test images at most 1 / part of `measure.max_examples`, for what is dear."""
+        return _spread(images, max(1, self.config.measure.max_examples // part))
 
     def row(self, name: str, value: float, **where: Any) -> dict[str, Any]:
         """A row of the measurements; `where` says layer, head, other, split, dataset, num_examples as far as they
@@ -86,11 +86,12 @@ def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Imag
         return Measured([], {})
     all_test, most = test, config.measure.max_examples
     train = train.take(np.arange(min(most, len(train.labels)))).to(device)
-    test = test.take(_spread_rows(len(test.labels), most)).to(device)
+    test = _spread(test, most).to(device)
+    plain = _plain_copy(config, model, device)
     rows: list[dict[str, Any]] = []
     faults: dict[str, str] = {}
     for name in names:
-        subject = Subject(config, _plain_copy(config, model, device), train, test, device, all_test)
+        subject = Subject(config, copy.deepcopy(plain), train, test, device, all_test)
         try:
             found = list(import_module(f"{__package__}.{name}").measure(subject))
             wrong = [row for row in found if not isfinite(row["value"])]
@@ -102,10 +103,12 @@ def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Imag
     return Measured(rows, faults)
 
 
-def _spread_rows(num_images: int, most: int) -> np.ndarray:
-    """At most so many rows, evenly over all: test images may lie class by class."""
+def _spread(images: Images, most: int) -> Images:
+    """At most so many, of each class its share: images may lie class by class, or one class after the other."""
+    num_images = len(images.labels)
     count = min(num_images, most)
-    return np.arange(count) * num_images // max(1, count)
+    by_class = np.argsort(images.labels.cpu().numpy(), kind="stable")
+    return images.take(np.sort(by_class[np.arange(count) * num_images // max(1, count)]))
 
 
 def _plain_copy(config: RunConfig, model: nn.Module, device: torch.device) -> nn.Module:

@@ -15,7 +15,7 @@ from ..acceleration import blocks_of
 from .shape import ModelShape
 
 __all__ = [
-    "EMBEDDING", "HEAD", "PRE_LOGITS", "check_layers", "layer_names", "layer_outputs", "named_blocks",
+    "EMBEDDING", "HEAD", "PRE_LOGITS", "check_layers", "layer_names", "layer_outputs", "layers_of", "named_blocks",
     "parameter_layers", "pool",
 ]  # fmt: skip
 
@@ -39,8 +39,14 @@ def named_blocks(model: nn.Module) -> dict[str, nn.Module]:
 def layer_names(config: ModelShape, image_size: int) -> tuple[str, ...]:
     """Names of a shape's layers, from the input to the output; builds it on the meta device."""
     with torch.device("meta"):
-        model = config.build(image_size, 2)
-    return (EMBEDDING, *named_blocks(model), PRE_LOGITS)
+        return layers_of(config.build(image_size, 2))
+
+
+def layers_of(model: nn.Module) -> tuple[str, ...]:
+    """Names of its layers, from the input to the output. A checkpoint whose class has no blocks of the kind that
+    `blocks_of` knows, such as an EfficientNet's, has only `pre_logits`."""
+    blocks = named_blocks(model)
+    return (EMBEDDING, *blocks, PRE_LOGITS) if blocks else (PRE_LOGITS,)
 
 
 def check_layers(layers: Iterable[str], config: ModelShape, image_size: int, field: str) -> None:

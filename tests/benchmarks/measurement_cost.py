@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.measurement_cost [--trunks 5]
 
-Trains runs of the demo in one process and measures each at its end with `measure: {names: all}` at its defaults. Both
-are CPU seconds of one thread, so that other work on the machine does not enter.
+Trains runs of the demo in one process and measures each at its end with `measure: {names: all}` at its defaults.
+Training is its steps alone; measuring is all that it takes, with `copies` of the model. Both are CPU seconds of one
+thread, so that other work on the machine hardly enters.
 """
 
 import argparse
@@ -25,13 +26,13 @@ from sweeps.measure import MEASUREMENTS
 from sweeps.paths import TrunkPaths
 from sweeps.spec import SweepSpec, read_spec
 
-__all__ = ["cost_table", "main"]
+__all__ = ["DEMO", "cost_table", "main", "measured_plan"]
 
-_DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
+DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
 
 
 def cost_table(trunks: Sequence[Trunk]) -> pd.DataFrame:
-    """A row a trunk: its model, runs and steps, CPU seconds of its training steps and of each measurement."""
+    """A row a trunk: its model, runs and steps, CPU seconds of its steps, of all measuring and of each measurement."""
     return pd.DataFrame([_cost(trunk) for trunk in trunks])
 
 
@@ -45,10 +46,10 @@ def _cost(trunk: Trunk) -> dict[str, object]:
     if faults:
         raise RuntimeError(f"measurements failed: {faults}")
     model = trunk.configs[0].model
-    measured = sum(seconds for name, seconds in spent.items() if name != "training")
+    spent["copies"] = spent["measured"] - sum(spent[name] for name in MEASUREMENTS)
+    parts = {name: spent[name] for name in ("training", "measured", *MEASUREMENTS, "copies")}
     return {
-        "model": f"{model.family} {model.variant}", "runs": len(runs), "steps": trunk.num_steps,
-        "training": spent["training"], "measured": measured, **{name: spent[name] for name in MEASUREMENTS},
+        "model": f"{model.family} {model.variant}", "runs": len(runs), "steps": trunk.num_steps, **parts,
     }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def _cost(trunk: Trunk) -> dict[str, object]:
 def _timed(spent: dict[str, float]) -> Iterator[None]:
     """Adds up the CPU seconds of training steps and of each measurement."""
     modules = {name: import_module(f"sweeps.measure.{name}") for name in MEASUREMENTS}
-    places = [(train.TrainingStep, "__call__", "training")]
+    places = [(train.TrainingStep, "__call__", "training"), (train, "measure_model", "measured")]
     places += [(module, "measure", name) for name, module in modules.items()]
     before = [(place, name, getattr(place, name)) for place, name, _ in places]
     for (place, name, of), (_, _, function) in zip(places, before, strict=True):
@@ -90,7 +91,7 @@ def measured_plan(spec: SweepSpec) -> Plan:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trunks", type=int, help="only so many of the demo's, evenly chosen")
-    trunks = measured_plan(read_spec(_DEMO)).trunks
+    trunks = measured_plan(read_spec(DEMO)).trunks
     wanted = parser.parse_args().trunks or len(trunks)
     torch.set_num_threads(1)
     table = cost_table(trunks[:: max(1, len(trunks) // wanted)])

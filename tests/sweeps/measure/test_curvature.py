@@ -52,7 +52,7 @@ def test_top_eigenvalue_of_the_whole_hessian(subject_of, family, recipe):
 
     eigenvalues = torch.linalg.eigvalsh(hessian(loss)(torch.cat([v.flatten() for v in weights.values()])).double())
     found = {row["name"]: row["value"] for row in measure(subject)}
-    assert found["hessian_residual"] <= 0.02
+    assert found["hessian_residual"] <= 0.05
     # An eigenvalue lies within the residual, and float32 products are exact to about 1e-5 of the largest magnitude.
     wanted, slack = eigenvalues[-1].item(), 1e-4 * eigenvalues.abs().max().item()
     assert abs(found["hessian_top_eigenvalue"] - wanted) <= found["hessian_residual"] * wanted + slack
@@ -60,8 +60,8 @@ def test_top_eigenvalue_of_the_whole_hessian(subject_of, family, recipe):
 
 def test_of_an_indefinite_matrix_the_algebraically_largest():
     found = largest_eigenvalue(*spectrum([-10.0, -9.0, -3.0, 0.0, 0.0, 1.0, 2.0]))
-    assert found.value == pytest.approx(2, rel=0.02)
-    assert largest_eigenvalue(*spectrum([-10.0, -9.0, -3.0])).value == pytest.approx(-3, rel=0.02)
+    assert found.value == pytest.approx(2, rel=0.05)
+    assert largest_eigenvalue(*spectrum([-10.0, -9.0, -3.0])).value == pytest.approx(-3, rel=0.05)
 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=40), st.integers(0, 99))
@@ -74,7 +74,7 @@ def test_an_eigenvalue_lies_within_the_residual_and_none_is_exceeded(values, see
 
 def test_one_that_has_not_converged_says_so():
     found = largest_eigenvalue(*spectrum([*np.linspace(-20, 1, 500)]))  # crowded, and small beside the lowest
-    assert found.residual > 0.02
+    assert found.residual > 0.05
     assert found.value < 1
 
 
@@ -86,9 +86,10 @@ def test_sharpness_by_hand():
     model = nn.Linear(2, 1, bias=False)
     nn.init.constant_(model.weight, 1.0)
     curvatures = torch.tensor([3.0, 4.0])  # g = (3, 4) of norm 5, at w = (1, 1)
-    rise = sharpness(model, lambda: (curvatures * model.weight[0] ** 2).sum() / 2, rho=0.5)
+    rises = sharpness(model, lambda: (curvatures * model.weight[0] ** 2).sum() / 2, rhos=[0.5, 0.1])
     # rho ||g|| + rho^2 / 2 (3 .6^2 + 4 .8^2)
-    assert rise == pytest.approx(0.5 * 5 + 0.125 * (3 * 0.36 + 4 * 0.64), rel=1e-5)  # float32
+    assert rises[1] == pytest.approx(0.1 * 5 + 0.005 * (3 * 0.36 + 4 * 0.64), rel=1e-5)  # float32
+    assert rises[0] == pytest.approx(0.5 * 5 + 0.125 * (3 * 0.36 + 4 * 0.64), rel=1e-5)  # float32
     assert torch.equal(model.weight.detach(), torch.ones(1, 2))
 
 

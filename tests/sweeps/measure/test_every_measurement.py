@@ -10,7 +10,8 @@ import torch
 from scaling.schema import MEASUREMENTS as COLUMNS
 from sweeps.grid import make_plan
 from sweeps.measure import MEASUREMENTS
-from sweeps.measure.subject import Subject
+from sweeps.measure.subject import Subject, measure_model
+from sweeps.models.layers import layer_names
 from sweeps.spec import SpecError, parse_spec
 
 from ..conftest import plan_of
@@ -47,11 +48,11 @@ def test_every_family_gives_what_it_does_not_decline(subject_of, name, family):
 def checkpoint_of(tmp_path):
     """The config of a checkpoint of timm with so many classes, and the measurements asked."""
 
-    def make(num_classes, names="all"):
+    def make(num_classes, names="all", name=CHECKPOINT):
         torch.manual_seed(0)
         file = tmp_path / f"{num_classes}.pth"
-        torch.save(timm.create_model(CHECKPOINT, num_classes=num_classes).state_dict(), file)
-        model = {"timm": [{"name": CHECKPOINT, "checkpoint": str(file)}]}
+        torch.save(timm.create_model(name, num_classes=num_classes).state_dict(), file)
+        model = {"timm": [{"name": name, "checkpoint": str(file)}]}
         spec = {"name": "tiny", "upstream": {"dataset": "digits", "image_size": 32}, "model": model, "steps": 0}
         return make_plan(parse_spec(spec | {"measure": {"names": names}})).configs[0]
 
@@ -76,3 +77,14 @@ def test_a_checkpoint_gives_all_but_distances(checkpoint_of, subject_of):
         subject = Subject(config, model, other.train, other.test, other.device)
         found = {row["name"] for row in import_module(f"sweeps.measure.{name}").measure(subject)}
         assert found == set(MEASUREMENTS[name].rows) - {"distance_to_init"}
+
+
+def test_a_checkpoint_without_known_blocks_has_one_layer_and_the_rest(checkpoint_of, subject_of):
+    config = checkpoint_of(10, name="test_efficientnet")
+    assert layer_names(config.model, 32) == ("pre_logits",)
+    with pytest.raises(SpecError, match=r"has no cka: its class has no blocks that are known, .* is pre_logits"):
+        checkpoint_of(10, ["cka"], "test_efficientnet")
+    other = subject_of(upstream__image_size=32, num_images=4)
+    measured = measure_model(config, config.model.build(32, 10), other.train, other.test, other.device)
+    assert not measured.faults
+    assert {row["name"] for row in measured.rows} >= {"weight_norm", "head_margin", "hessian_top_eigenvalue"}

@@ -63,8 +63,8 @@ def test_corrupted_errors_begin_at_the_clean_one_and_repeat(trained):
 
 
 def test_by_default_few_images_are_corrupted_and_attacked(trained):
-    assert next(corruptions.measure(trained()))["num_examples"] == 32
-    assert next(adversarial.measure(trained()))["num_examples"] == 32
+    assert next(corruptions.measure(trained()))["num_examples"] == 24
+    assert next(adversarial.measure(trained()))["num_examples"] == 24
     assert next(corruptions.measure(trained(num_images=10)))["num_examples"] == 10
 
 
