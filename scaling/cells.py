@@ -20,7 +20,8 @@ CELL_COLUMNS = (
     "weights", "recipe", "optimizer", "lr", "weight_decay", "head_lr_multiplier", "head_weight_decay", "schedule",
     "warmup_steps", "cooldown_steps", "augment", "label_loss", "label_smoothing", "drop_path", "teacher", "sam_rho",
     "beta1", "beta2", "weight_decay_rule", "grad_clip", "rand_augment_ops", "rand_augment_magnitude", "mixup", "cutmix",
-    "erase", "repeats", "head_bias", "ema_decay", "precision", "seed", "num_threads", "numerics_version",
+    "erase", "repeats", "head_bias", "ema_decay", "attack_radius", "attack_steps", "contrastive_temperature",
+    "precision", "seed", "num_threads", "numerics_version",
 )  # fmt: skip
 
 

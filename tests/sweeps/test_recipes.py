@@ -1,6 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
+from scaling.cells import CELL_COLUMNS
+from scaling.schema import RECORDS
 from sweeps.config import RecipeConfig
 from sweeps.durations import parse_duration
 from sweeps.grid import make_plan
@@ -113,3 +115,9 @@ def test_a_bad_field_is_refused_by_name(field, value, part):
     with pytest.raises(SpecError, match=f"recipe.{field}") as error:
         parse_spec(changed(**{f"recipe__{field}": value}))
     assert part in str(error.value)
+
+
+def test_runs_of_two_recipes_are_of_two_cells():
+    """What a recipe may change and a record holds tells cells apart; the rule's policy is in `augment`."""
+    assert set(RecipeConfig.model_fields) & set(RECORDS) <= set(CELL_COLUMNS)
+    assert set(RecipeConfig.model_fields) - set(RECORDS) == {"name", "rand_augment_policy"}
