@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 
 from sweeps.grid import make_plan
 from sweeps.spec import parse_spec
@@ -39,6 +40,15 @@ def changed(base=SPEC, **changes):
 
 def plan_of(**changes):
     return make_plan(parse_spec(changed(**changes)))
+
+
+def write_photos(folder: Path) -> None:
+    """An image folder of two classes, four photographs of 9 pixels in each split."""
+    for split in ("train", "test"):
+        for name in ("ant", "bee"):
+            (folder / split / name).mkdir(parents=True)
+            for i in range(4):
+                Image.new("RGB", (9, 9), (i, 50, 0)).save(folder / split / name / f"{i}.png")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from sweeps.jobs import run_trunk
 from sweeps.models.resize import transfer_model
 from sweeps.paths import SweepPaths, TrunkPaths
 
-from .conftest import plan_of
+from .conftest import plan_of, write_photos
 from .models.test_contract import SMALL, fits
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -369,11 +369,7 @@ def test_tasks_are_decoded_ahead_at_their_size_and_must_not_change(tmp_path, mon
     monkeypatch.setenv("SWEEPS_CACHE_DIR", str(tmp_path / "cache"))
     forget_folders()
     load_images.cache_clear()
-    for split in ("train", "test"):
-        for name in ("ant", "bee"):
-            (tmp_path / "bugs" / split / name).mkdir(parents=True)
-            for i in range(4):
-                Image.new("RGB", (9, 9), (i, 50, 0)).save(tmp_path / "bugs" / split / name / f"{i}.png")
+    write_photos(tmp_path / "bugs")
     config = config_of({**QUICK, "tasks": [f"image-folder:{tmp_path / 'bugs'}"], "image_size": 16})
     assert len(config.finetune.folder_versions) == 1
     prepare_data([config])

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from PIL import Image
 
 from sweeps.data.cache import open_split
 from sweeps.data.datasets import find_dataset
@@ -11,7 +10,7 @@ from sweeps.data.suites import expand_tasks
 from sweeps.grid import make_plan
 from sweeps.spec import parse_spec
 
-from ..conftest import changed, plan_of
+from ..conftest import changed, plan_of, write_photos
 
 
 @pytest.fixture(autouse=True)
@@ -20,11 +19,7 @@ def folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEPS_DATA_DIR", str(tmp_path / "data"))
     forget_folders()
     load_images.cache_clear()
-    for split in ("train", "test"):
-        for name in ("ant", "bee"):
-            (tmp_path / "bugs" / split / name).mkdir(parents=True)
-            for i in range(4):
-                Image.new("RGB", (9, 9), (i, 50, 0)).save(tmp_path / "bugs" / split / name / f"{i}.png")
+    write_photos(tmp_path / "bugs")
     return tmp_path
 
 
