@@ -94,7 +94,7 @@ def test_sharpness_by_hand():
 
 
 def test_sharpness_of_a_small_step_is_the_norm_of_the_gradient(subject_of):
-    subject = subject_of(change=move_all, measure={"curvature_examples": 5})
+    subject = subject_of(change=move_all, measure={"names": ["curvature"], "curvature_examples": 5})
     rows = [row for row in measure(subject) if row["name"] == "sharpness"]
     assert [row["other"] for row in rows] == ["rho=0.05", "rho=0.2"]
     assert all(row["num_examples"] == 5 and row["split"] == "train" for row in rows)

@@ -75,7 +75,9 @@ def test_classes_that_tie_everywhere_have_no_margin(images):
 
 
 def test_rows_are_means_over_each_split(subject_of):
-    subject = subject_of(num_images=150, change=random_head, measure={"max_examples": 300})  # two batches
+    subject = subject_of(
+        num_images=150, change=random_head, measure={"names": ["margins"], "max_examples": 300}
+    )  # two batches
     found = {(row["name"], row["split"]): row for row in measure(subject) if row["dataset"] == "digits"}
     assert set(found) == {(n, s) for n in ("head_margin", "pre_logits_margin") for s in ("train", "test")}
     for split, part in (("train", subject.train), ("test", subject.test)):

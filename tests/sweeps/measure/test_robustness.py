@@ -130,4 +130,4 @@ def test_a_direction_is_as_long_as_the_weights_filter_by_filter_and_spares_vecto
 )
 def test_a_bad_option_is_refused_by_name(options, message):
     with pytest.raises(SpecError, match=message):
-        plan_of(measure=options)
+        plan_of(measure={"names": ["adversarial", "loss_landscape"], **options})
