@@ -80,7 +80,7 @@ def _needs(field: str) -> Any:
             raise ValueError(f"{field}: must be given with {sorted(values)}")
         return values
 
-    return model_validator(mode="before")(classmethod(check))
+    return model_validator(mode="before")(classmethod(check))  # pyright: ignore[reportArgumentType] as pydantic asks
 
 
 class UpstreamConfig(Section):

@@ -127,7 +127,8 @@ def plot_attention_distance(
 
 def _from_zero(ax: Axes) -> None:
     """The margin above the values is one of what is then shown, not of the values' range."""
-    ax.set_ylim(0, ax.dataLim.y1 * (1 + ax.margins()[1]) or 1)
+    margin = ax.margins()[1]  # pyright: ignore[reportOptionalSubscript] None only where margins are set
+    ax.set_ylim(0, ax.dataLim.y1 * (1 + margin) or 1)
 
 
 def layer_ticks(ax: Axes, layers: Sequence[str], axis: str = "x") -> None:
