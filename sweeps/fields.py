@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Amount", "Count", "Fraction", "Section", "Whole", "near_name", "no_repeats"]
+__all__ = ["Amount", "Count", "Fraction", "Radius", "Section", "Whole", "near_name", "no_repeats"]
 
 _LARGEST = 2**31 - 1  # what every library below takes for a whole number
 
@@ -41,6 +41,7 @@ def near_name(name: str, valid: Iterable[str], *others: str) -> str:
 Count = Annotated[int, BeforeValidator(_no_flag), Field(ge=1, le=_LARGEST)]
 Whole = Annotated[int, BeforeValidator(_no_flag), Field(ge=0, le=_LARGEST)]
 Amount = Annotated[float, BeforeValidator(_no_flag)]
+Radius = Annotated[Amount, Field(gt=0, le=1)]
 Fraction = Annotated[float, BeforeValidator(_no_flag), Field(ge=0, lt=1)]
 
 
