@@ -91,7 +91,8 @@ def test_a_larger_grid_trains_what_is_new_only(finished):
 def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp_path, blow):
     plan, undisturbed = finished
     spec, folder = tmp_path / "spec.yaml", tmp_path / "sweep"
-    spec.write_text(yaml.safe_dump(changed()))
+    # With a long run beside each pair, so that the blow never comes too late, however busy the machine.
+    spec.write_text(yaml.safe_dump(changed(steps=[20, 40, 5000])))
     command = [*SWEEP, "run", str(spec), "--out", str(folder), "--slots", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     paths = SweepPaths(folder)
