@@ -80,17 +80,18 @@ class Measured:
 
 
 def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Images, device: torch.device) -> Measured:
-    """Ask a trained model every measurement of its config. One that fails leaves the others and the run alone."""
-    names = config.measure.names
-    if not names:
-        return Measured([], {})
-    all_test, most = test, config.measure.max_examples
-    train = train.take(np.arange(min(most, len(train.labels)))).to(device)
-    test = _spread(test, most).to(device)
+    """Ask a trained model every measurement of its config. One that fails leaves the others and the run alone.
+
+    Args:
+        train: up to `measure.max_examples` of the images trained on.
+        test: all test images that the model's errors are of.
+    """
+    all_test, train = test, train.to(device)
+    test = _spread(test, config.measure.max_examples).to(device)
     plain = _plain_copy(config, model, device)
     rows: list[dict[str, Any]] = []
     faults: dict[str, str] = {}
-    for name in names:
+    for name in config.measure.names:
         subject = Subject(config, copy.deepcopy(plain), train, test, device, all_test)
         try:
             found = list(import_module(f"{__package__}.{name}").measure(subject))
@@ -113,11 +114,11 @@ def _spread(images: Images, most: int) -> Images:
 
 def _plain_copy(config: RunConfig, model: nn.Module, device: torch.device) -> nn.Module:
     if config.steps:
-        copy = initial_model(config).to(device)
-        copy.load_state_dict(model.state_dict())
+        plain = initial_model(config).to(device)
+        plain.load_state_dict(model.state_dict())
     else:
-        copy = config.model.build(config.image_size, config.num_classes).to(device)
-    for module in copy.modules():
+        plain = config.model.build(config.image_size, config.num_classes).to(device)
+    for module in plain.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = False  # type: ignore[assignment]
-    return copy.eval()
+    return plain.eval()
