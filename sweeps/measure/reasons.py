@@ -37,7 +37,7 @@ def no_blocks(config: "RunConfig") -> str | None:
     from ..models.layers import layer_names
 
     found = layer_names(config.model, config.image_size)  # pyright: ignore[reportArgumentType] frozen
-    return None if len(found) > 1 else "its class has no blocks that are known, so that it has one layer"
+    return None if len(found) > 1 else f"its class has no blocks that are known, so that its one layer is {found[-1]}"
 
 
 @lru_cache(maxsize=64)
