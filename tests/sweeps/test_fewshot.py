@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sweeps.config import DownstreamConfig, ProbeName
+from sweeps.asked import DownstreamConfig, ProbeName
 from sweeps.fewshot import (
     CHOICE_PER_CLASS,
     L2_VALUES,
