@@ -194,6 +194,10 @@ class RunConfig(Section):
         threads: of the CPU; they change the last bits.
         compile: "auto" compiles each block with `torch.compile` on a GPU and nothing elsewhere.
         cuda_graph: replay the forward and backward pass as one CUDA graph.
+        devices_per_run: of one machine, which share each batch; they change the last bits.
+        micro_batches: parts that a batch's gradient is added up from, one after the other, to take less memory; they
+            change the last bits.
+        checkpoint_activations: keep each block's input only and compute the rest again for the gradient.
         teacher_sha256: of the teacher's file, whose path is of the machine.
         keep_model: leave the last weights in the run's folder, as `model.safetensors`.
     """
@@ -213,6 +217,9 @@ class RunConfig(Section):
     threads: Count = 1
     compile: Literal["auto", "off", "blocks"] = "auto"
     cuda_graph: bool = False
+    devices_per_run: Count = 1
+    micro_batches: Count = 1
+    checkpoint_activations: bool = False
     teacher_sha256: str | None = None
     keep_model: bool = False
     numerics_version: int = NUMERICS_VERSION

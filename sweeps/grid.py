@@ -21,6 +21,10 @@ from .spec import CellSpec, EvaluateSpec, ScheduleSpec, SpecError, SweepSpec, Up
 __all__ = ["Plan", "Trunk", "make_plan", "resolve"]
 
 _MOST_STEPS = 2**31 - 1  # of a run: what the libraries take for a whole number
+_AS_IT_IS = (
+    "precision", "threads", "compile", "cuda_graph", "devices_per_run", "micro_batches", "checkpoint_activations",
+    "keep_model",
+)  # fmt: skip
 _NO_SCHEDULE = ScheduleSpec(kind="constant")
 
 
@@ -160,12 +164,8 @@ def resolve(cell: CellSpec) -> RunConfig:
         evaluate=_evaluate(cell.evaluate, upstream, steps, sizes, model),
         downstream=_with_layers(downstream, model, upstream.image_size),
         finetune=_finetune(finetune, model, upstream),
-        precision=cell.precision,
-        threads=cell.threads,
-        compile=cell.compile,
-        cuda_graph=cell.cuda_graph,
         teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
-        keep_model=cell.keep_model,
+        **{name: getattr(cell, name) for name in _AS_IT_IS},
     )
     return config.model_copy(update={"measure": resolve_measurements(cell.measure, config)})
 

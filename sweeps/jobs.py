@@ -51,13 +51,14 @@ _MAX_FAILURE = 500  # characters of a failure's one line
 
 
 def run_trunk(
-    trunk: Trunk, sweep: SweepPaths, name: str, device: str, report: Callable[[int, int], None]
+    trunk: Trunk, sweep: SweepPaths, name: str, devices: tuple[str, ...], report: Callable[[int, int], None]
 ) -> dict[str, int]:
     """Train what is unfinished of a trunk; returns how many runs ended with each status.
 
     `report` is told of the images trained on and the runs finished since it was last told.
     An error ends this trunk only: its runs get a record with status "failed" or "oom" and a traceback in their folder.
     """
+    device = devices[0]
     statuses: dict[str, int] = {}
     pending = {config.run_id: config for config in trunk.configs}
     for run_id, config in pending.items():

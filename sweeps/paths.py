@@ -85,8 +85,8 @@ class SweepPaths:
 
     @property
     def plan(self) -> Path:
-        """Ids of the runs that the spec asked for when it was last run."""
-        return self.folder / "plan.json"
+        """The runs that the spec asked for when it was last run, each with its resolved config."""
+        return self.folder / "plan.jsonl"
 
     @property
     def lock(self) -> Path:

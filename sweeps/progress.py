@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .engines.local import Event
+from .engines import Event
 from .grid import Trunk
 from .models import ModelConfig
 

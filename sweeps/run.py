@@ -1,43 +1,22 @@
 """Run a sweep: what is not finished in its folder is trained, the same command resumes it."""
 
 import fcntl
-import json
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from .config import RunConfig
+from .frozen_plan import write_frozen_plan
 from .grid import Plan, Trunk
-from .paths import RunPaths, SweepPaths, write_json, write_text
+from .paths import SweepPaths, write_text
 from .spec import SpecError
+from .status import FINISHED, SweepStatus, run_status, sweep_status
 
-__all__ = ["SweepBusyError", "SweepStatus", "pending_trunks", "planned_runs", "run_sweep", "sweep_status"]
-
-_FINISHED = ("ok", "diverged")  # a diverged run is a result; a failed one is tried again
+__all__ = ["SweepBusyError", "pending_trunks", "run_sweep"]
 
 
 class SweepBusyError(RuntimeError):
     """Another process runs this sweep's folder."""
-
-
-@dataclass
-class SweepStatus:
-    """Runs by status, and one line for each distinct failure with how many runs had it.
-
-    A failure is why a run has no result, or what a finished run lacks, such as a measurement, for which it is not
-    trained again.
-    """
-
-    statuses: dict[str, int] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def all_finished(self) -> bool:
-        return set(self.statuses) <= set(_FINISHED)
 
 
 def run_sweep(plan: Plan, spec_text: str, folder: Path, devices: list[str] | None = None) -> SweepStatus:
@@ -57,11 +36,11 @@ def run_sweep(plan: Plan, spec_text: str, folder: Path, devices: list[str] | Non
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(paths):
         write_text(paths.spec, spec_text)
-        write_json(paths.plan, [config.run_id for config in plan.configs])
+        write_frozen_plan(plan, paths)
         if trunks := pending_trunks(plan, paths):
             _prepare([config for trunk in trunks for config in trunk.configs])
             _train(plan, trunks, paths, devices)
-    return sweep_status(planned_runs(paths), paths)
+    return sweep_status([config.run_id for config in plan.configs], paths)
 
 
 def _prepare(configs: list[RunConfig]) -> None:
@@ -78,38 +57,14 @@ def _prepare(configs: list[RunConfig]) -> None:
 
 def pending_trunks(plan: Plan, paths: SweepPaths) -> list[Trunk]:
     """What is left to train: trunks with their unfinished runs only."""
-    left = [Trunk(tuple(c for c in trunk.configs if _status(c, paths) not in _FINISHED)) for trunk in plan.trunks]
+    left = [Trunk(tuple(c for c in trunk.configs if run_status(c, paths) not in FINISHED)) for trunk in plan.trunks]
     return [trunk for trunk in left if trunk.configs]
-
-
-def planned_runs(paths: SweepPaths) -> list[str]:
-    """Ids of the runs asked for when the folder was last run; its spec's data and teachers may be gone since.
-
-    Raises:
-        FileNotFoundError: not a sweep's folder.
-    """
-    try:
-        return json.loads(paths.plan.read_text())
-    except OSError:
-        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: it has no {paths.plan.name}") from None
-
-
-def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
-    """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
-    status = SweepStatus()
-    for run_id in run_ids:
-        rows = _rows(paths.run(run_id))
-        found = rows[-1]["status"] if rows else "waiting"
-        status.statuses[found] = status.statuses.get(found, 0) + 1
-        for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
-            status.failures[failure] = status.failures.get(failure, 0) + 1
-    return status
 
 
 def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str] | None) -> None:
     # Imported here: torch takes seconds, and a sweep that is finished needs none of it.
     from .cost import finetune_cost, run_cost
-    from .engines.local import LocalEngine
+    from .engines import EngineOptions, Resources, make_engine
     from .jobs import run_trunk, write_failure
     from .progress import SweepProgress
 
@@ -121,7 +76,8 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
         num_finetuned = [sum(finetune_cost(config).num_images for config in trunk.configs) for trunk in trunks]
     except ValueError as error:
         raise SpecError(str(error)) from error
-    engine = LocalEngine(devices or _default_devices(plan))
+    resources = Resources(threads=max(config.threads for config in plan.configs))
+    engine = make_engine("local", EngineOptions(paths.folder, resources=resources, devices=devices))
     jobs = [(trunk, paths, plan.name) for trunk in trunks]
     num_runs, num_left = len(plan.configs), sum(len(trunk.configs) for trunk in trunks)
     with (
@@ -132,39 +88,11 @@ def _train(plan: Plan, trunks: list[Trunk], paths: SweepPaths, devices: list[str
             progress.update(event)
             if event.kind == "died":
                 for config in trunks[event.job].configs:
-                    if _status(config, paths) not in _FINISHED:
+                    if run_status(config, paths) not in FINISHED:
                         with suppress(OSError):  # a full disk: the run stays waiting, and the others go on
                             write_failure(
                                 paths.run(config.run_id), config, plan.name, "failed", event.value, event.value
                             )
-
-
-def _default_devices(plan: Plan) -> list[str]:
-    import torch
-
-    if torch.cuda.is_available():
-        return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-    threads = max(config.threads for config in plan.configs)
-    # Where it can be told, the cores that this process may use, not those that the machine has.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ["cpu"] * max(1, cores // threads)
-
-
-def _status(config: RunConfig, paths: SweepPaths) -> str | None:
-    """None too where the run was to keep its model and did not: it is trained again."""
-    run = paths.run(config.run_id)
-    rows = _rows(run)
-    if rows and rows[-1]["status"] == "ok" and config.keep_model and not run.model.exists():
-        return None
-    return rows[-1]["status"] if rows else None
-
-
-def _rows(run: RunPaths) -> list[dict[str, str]]:
-    """Status and failure of a run's records; none where they cannot be read."""
-    try:
-        return pq.ParquetFile(run.records).read(columns=["status", "failure"]).to_pylist()
-    except (OSError, ValueError):
-        return []
 
 
 @contextmanager

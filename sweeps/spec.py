@@ -193,6 +193,9 @@ class CellSpec(Section):
     threads: Count = 1
     compile: Literal["auto", "off", "blocks"] = "auto"
     cuda_graph: bool = False
+    devices_per_run: Count = 1
+    micro_batches: Count = 1
+    checkpoint_activations: bool = False
     keep_model: bool = False
 
     @field_validator("recipe", mode="before")

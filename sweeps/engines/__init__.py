@@ -1,5 +1,22 @@
-"""Engines run jobs somewhere: here on this machine's slots."""
+"""Engines run jobs somewhere: on this machine, on a Ray cluster, on a Slurm partition."""
 
-from .local import LocalEngine
+from importlib import import_module
 
-__all__ = ["LocalEngine"]
+from .base import Engine, EngineOptions, Event, Resources
+
+__all__ = ["ENGINES", "Engine", "EngineOptions", "Event", "Resources", "make_engine"]
+
+ENGINES = {"local": "LocalEngine"}
+"""Each engine's name, which is its module's too, and its class, made from `EngineOptions`."""
+
+
+def make_engine(name: str, options: EngineOptions) -> Engine:
+    """The engine of that name.
+
+    Raises:
+        ValueError: no such engine, or options that it cannot take.
+        ModuleNotFoundError: a package that it takes is not installed.
+    """
+    if name not in ENGINES:
+        raise ValueError(f"engine: must be one of {list(ENGINES)}, got {name!r}")
+    return getattr(import_module(f".{name}", __package__), ENGINES[name])(options)

@@ -10,58 +10,39 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-__all__ = ["Event", "LocalEngine"]
+from .base import EngineOptions, Event
+
+__all__ = ["LocalEngine"]
 
 _CONTEXT = multiprocessing.get_context("spawn")  # fork breaks CUDA and torch's threads
 
 
-@dataclass(frozen=True)
-class Event:
-    """What a worker says of the job with this index.
-
-    Kinds and values: "progress", what the job reports; "done", its result; "died", one line why: the worker is gone and
-    the job has no result.
-    """
-
-    kind: str
-    job: int
-    value: Any
-
-
 @dataclass
 class _Slot:
-    device: str
+    devices: tuple[str, ...]
     process: BaseProcess
     connection: Connection
     job: int | None = None
 
 
 class LocalEngine:
-    """Slots for jobs, one device each; several slots may share a device.
+    """Slots on this machine's devices; several may share a device.
 
-    Args:
-        devices: a torch device a slot, such as ["cpu", "cpu"] or ["cuda:0", "cuda:1"].
+    Raises:
+        ValueError: fewer devices than a job takes.
     """
 
-    def __init__(self, devices: Sequence[str]):
-        if not devices:
-            raise ValueError("an engine needs at least one device")
-        self._devices = list(devices)
+    def __init__(self, options: EngineOptions):
+        self._slots = _slots(options)
 
     @property
     def num_slots(self) -> int:
-        return len(self._devices)
+        return len(self._slots)
 
     def run(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Generator[Event, None, None]:
-        """Call `function(*job, device, report)` for each job, in order, as slots get free.
-
-        What the function gives to `report` becomes the value of a "progress" event, as a tuple.
-
-        `function` must be importable by name. A worker that dies is replaced; its job is reported, not tried again.
-        Leaving the iteration early stops the workers.
-        """
+        """See `Engine.run`. A worker that dies is replaced."""
         waiting = iter(range(len(jobs)))
-        slots = [_start(device, function) for device in self._devices[: len(jobs)]]
+        slots = [_start(devices, function) for devices in self._slots[: len(jobs)]]
         try:
             for slot in slots:
                 _give(slot, next(waiting, None), jobs)
@@ -76,7 +57,7 @@ class LocalEngine:
                     job = next(waiting, None)
                     if not slot.process.is_alive() and job is not None:
                         slot.connection.close()
-                        slots[slots.index(slot)] = slot = _start(slot.device, function)
+                        slots[slots.index(slot)] = slot = _start(slot.devices, function)
                     _give(slot, job, jobs)
         finally:
             for slot in slots:
@@ -85,12 +66,35 @@ class LocalEngine:
                 slot.connection.close()
 
 
-def _start(device: str, function: Callable[..., Any]) -> _Slot:
+def _slots(options: EngineOptions) -> list[tuple[str, ...]]:
+    """The devices of each slot."""
+    takes = options.resources
+    devices = options.devices or _gpus()
+    if not devices:  # the CPU, shared by its cores
+        return [("cpu",) * takes.devices] * (options.slots or max(1, _num_cores() // (takes.threads * takes.devices)))
+    if len(devices) < takes.devices:
+        raise ValueError(f"devices_per_run: a run takes {takes.devices} devices, got {list(devices)}")
+    groups = [tuple(devices[i : i + takes.devices]) for i in range(0, len(devices) - takes.devices + 1, takes.devices)]
+    return (groups * options.slots_per_device)[: options.slots]
+
+
+def _gpus() -> list[str]:
+    import torch
+
+    return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+
+
+def _num_cores() -> int:
+    """Where it can be told, the cores that this process may use, not those that the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _start(devices: tuple[str, ...], function: Callable[..., Any]) -> _Slot:
     ours, theirs = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_work, args=(theirs, function, device))
+    process = _CONTEXT.Process(target=_work, args=(theirs, function, devices))
     process.start()
     theirs.close()
-    return _Slot(device, process, ours)
+    return _Slot(devices, process, ours)
 
 
 def _give(slot: _Slot, job: int | None, jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -111,7 +115,7 @@ def _receive(slot: _Slot) -> Event:
     return Event(kind, slot.job, value)
 
 
-def _work(connection: Connection, function: Callable[..., Any], device: str) -> None:
+def _work(connection: Connection, function: Callable[..., Any], devices: tuple[str, ...]) -> None:
     """A worker: jobs until the pipe closes. Ctrl-C is the parent's to handle, and it stops the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -126,4 +130,4 @@ def _work(connection: Connection, function: Callable[..., Any], device: str) -> 
             job = connection.recv()
         except EOFError:
             return
-        tell("done", function(*job, device, lambda *value: tell("progress", value)))
+        tell("done", function(*job, devices, lambda *value: tell("progress", value)))

@@ -112,7 +112,7 @@ def test_a_checkpoint_is_measured_too_with_labels_that_number_its_outputs(checkp
     measure = {"names": "all", "label_sets": str(tmp_path / "sets.json"), "max_examples": 16}
     plan = make_plan(parse_spec(spec | {"measure": measure}))
     assert "attention_distance" not in plan.configs[0].measure.names
-    run_trunk(plan.trunks[0], SweepPaths(tmp_path / "run"), "mapped", "cpu", lambda images, runs: None)
+    run_trunk(plan.trunks[0], SweepPaths(tmp_path / "run"), "mapped", ("cpu",), lambda images, runs: None)
     records = sc.read_records(tmp_path / "run")
     assert records["failure"].isna().all()
     assert records["num_classes"].tolist() == [CLASSES]  # the errors are over these, and so is chance

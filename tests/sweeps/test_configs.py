@@ -156,7 +156,7 @@ def test_one_run_of_each_kind_leaves_its_records(path, data, tmp_path):
     trunks = one_of_each_kind(make_plan(parse_spec(brought(raw, data))).configs, data)
     sweep = SweepPaths(tmp_path)
     for trunk in trunks:
-        statuses = run_trunk(trunk, sweep, raw["name"], "cpu", lambda images, runs: None)
+        statuses = run_trunk(trunk, sweep, raw["name"], ("cpu",), lambda images, runs: None)
         trace = sweep.run(trunk.configs[0].run_id).traceback
         assert not trace.exists(), trace.read_text()  # of a measurement too, without which a run is whole
         assert statuses == {"ok": 1}

@@ -246,7 +246,7 @@ def test_checkpoints_of_timm_are_probed_at_every_layer(name, layers, tmp_path):
 def test_a_sweep_leaves_a_row_a_layer(tmp_path):
     spec = changed(model=VIT, train_examples=200, steps=20, downstream__layers="all", downstream__probes=["whitened"])
     (trunk,) = make_plan(parse_spec(spec)).trunks
-    assert run_trunk(trunk, SweepPaths(tmp_path), "tiny", "cpu", lambda num_images, num_runs: None) == {"ok": 1}
+    assert run_trunk(trunk, SweepPaths(tmp_path), "tiny", ("cpu",), lambda num_images, num_runs: None) == {"ok": 1}
     evals = read_evals(SweepPaths(tmp_path).run(trunk.configs[0].run_id).evals)
     assert evals.groupby("layer", sort=False).size().to_dict() == dict.fromkeys(
         ("embedding", "block_1", "block_2", "pre_logits"), 2 * 2

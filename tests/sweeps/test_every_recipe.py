@@ -114,7 +114,7 @@ def test_a_recipe_repeats_branches_and_resumes_to_the_last_bit(name, family, tmp
 def test_a_family_trains_and_its_record_is_whole(family, tmp_path):
     plan = plan_for(family, SHAPES[family], SMALL, downstream={"tasks": ["shapes"], "shots": [1], "max_eval": 20})
     sweep = SweepPaths(tmp_path)
-    statuses = run_trunk(plan.trunks[0], sweep, "all", "cpu", lambda images, runs: None)
+    statuses = run_trunk(plan.trunks[0], sweep, "all", ("cpu",), lambda images, runs: None)
     assert statuses == {"ok": 1}, sweep.run(plan.configs[0].run_id).traceback.read_text()
     records = read_records(tmp_path)
     validate_records(records)
@@ -127,12 +127,12 @@ def test_a_family_trains_and_its_record_is_whole(family, tmp_path):
 
 def test_sharpness_aware_compute_is_twice_and_a_teacher_adds_its_forward_pass(tmp_path):
     teacher = plan_for("resnet", SHAPES["resnet"], SMALL, keep_model=True)
-    run_trunk(teacher.trunks[0], SweepPaths(tmp_path / "teacher"), "teacher", "cpu", lambda images, runs: None)
+    run_trunk(teacher.trunks[0], SweepPaths(tmp_path / "teacher"), "teacher", ("cpu",), lambda images, runs: None)
     path = SweepPaths(tmp_path / "teacher").run(teacher.configs[0].run_id).model
     theirs = count_cost(teacher.configs[0].model, 8, 10).flops_per_image
     recipe = {**SMALL, "name": "sam", "sam_rho": 0.05, "teacher": str(path)}
     student = plan_for("vit", SHAPES["vit"], recipe)
-    run_trunk(student.trunks[0], SweepPaths(tmp_path / "student"), "student", "cpu", lambda images, runs: None)
+    run_trunk(student.trunks[0], SweepPaths(tmp_path / "student"), "student", ("cpu",), lambda images, runs: None)
     row = read_records(tmp_path / "student").iloc[0]
     ours = count_cost(student.configs[0].model, 8, 10).flops_per_image
     assert row["compute_flops"] == (6 * ours + theirs) * 6 * 12
@@ -191,7 +191,7 @@ def test_each_step_of_an_attack_costs_a_forward_pass_and_half_a_backward_one(rec
 
 def test_a_distilled_vit_learns_from_its_teacher(tmp_path):
     teacher = plan_for("resnet", SHAPES["resnet"], {"batch_size": 20, "lr": 1e-2}, steps=60, keep_model=True)
-    run_trunk(teacher.trunks[0], SweepPaths(tmp_path / "t"), "t", "cpu", lambda images, runs: None)
+    run_trunk(teacher.trunks[0], SweepPaths(tmp_path / "t"), "t", ("cpu",), lambda images, runs: None)
     path = str(SweepPaths(tmp_path / "t").run(teacher.configs[0].run_id).model)
     shape = {**SHAPES["vit"], "distilled": True}
     with pytest.raises(ValueError, match=r"recipe\.teacher: model\.vit\.distilled learns from one"):

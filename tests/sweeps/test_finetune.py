@@ -259,7 +259,7 @@ def test_training_is_the_same_with_and_without(tmp_path):
 def records_of(folder, **changes):
     asked = plan(**changes)
     for trunk in asked.trunks:
-        run_trunk(trunk, SweepPaths(folder), asked.name, "cpu", lambda images, runs: None)
+        run_trunk(trunk, SweepPaths(folder), asked.name, ("cpu",), lambda images, runs: None)
     return sc.read_records(folder, weights=None)
 
 

@@ -18,8 +18,9 @@ from sweeps import jobs
 from sweeps.grid import make_plan
 from sweeps.measure import weight_norms
 from sweeps.paths import SweepPaths
-from sweeps.run import SweepBusyError, pending_trunks, run_sweep, sweep_status
+from sweeps.run import SweepBusyError, pending_trunks, run_sweep
 from sweeps.spec import SpecError, parse_spec
+from sweeps.status import sweep_status
 
 from .conftest import changed, plan_of
 
@@ -156,7 +157,7 @@ def test_two_runners_on_one_folder_are_refused(tmp_path):
 
 
 def run_one(plan, folder, index=0):
-    return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", "cpu", lambda images, runs: None)
+    return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", ("cpu",), lambda images, runs: None)
 
 
 def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeypatch):

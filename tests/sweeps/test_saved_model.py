@@ -10,8 +10,9 @@ from sweeps.data.training import load_training_data
 from sweeps.evaluate import evaluate_upstream
 from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
-from sweeps.run import pending_trunks, sweep_status
+from sweeps.run import pending_trunks
 from sweeps.saved_model import check_teacher, load_model, read_config, save_model
+from sweeps.status import sweep_status
 
 from .conftest import plan_of
 
@@ -23,7 +24,7 @@ def kept(tmp_path_factory):
     """A sweep of one small run that keeps its model."""
     folder = tmp_path_factory.mktemp("kept")
     plan = plan_of(train_examples=[200], steps=[20], model={"resnet": [{"width": 4, "depth": [1, 1]}]}, keep_model=True)
-    run_trunk(plan.trunks[0], SweepPaths(folder), "kept", "cpu", lambda images, runs: None)
+    run_trunk(plan.trunks[0], SweepPaths(folder), "kept", ("cpu",), lambda images, runs: None)
     return plan, folder, SweepPaths(folder).run(plan.configs[0].run_id).model
 
 
@@ -87,7 +88,7 @@ def test_a_teacher_that_changes_after_the_plan_fails_its_students(kept, tmp_path
         copy.write_bytes(copy.read_bytes()[:500])
     else:
         save_model(copy, load_model(path, CPU), read_config(path).model_copy(update={"seed": 7}))
-    run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", "cpu", lambda images, runs: None)
+    run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", ("cpu",), lambda images, runs: None)
     (failure,) = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path)).failures
     assert failure.startswith("ValueError: ")
     assert "teacher" in failure
@@ -98,11 +99,13 @@ def test_a_teacher_that_goes_while_its_students_train_costs_nothing(kept, tmp_pa
     copy = tmp_path / "teacher"
     shutil.copy(path, copy)
     plan = students_of(copy)
-    told = run_trunk(plan.trunks[0], SweepPaths(tmp_path), "students", "cpu", lambda *_: copy.unlink(missing_ok=True))
+    told = run_trunk(
+        plan.trunks[0], SweepPaths(tmp_path), "students", ("cpu",), lambda *_: copy.unlink(missing_ok=True)
+    )
     assert told == {"ok": 1}
 
 
 def test_a_diverged_model_is_not_kept(tmp_path):
     plan = plan_of(keep_model=True, recipe__lr=1e18, steps=[20], train_examples=[200])
-    assert run_trunk(plan.trunks[0], SweepPaths(tmp_path), "nan", "cpu", lambda *_: None) == {"diverged": 1}
+    assert run_trunk(plan.trunks[0], SweepPaths(tmp_path), "nan", ("cpu",), lambda *_: None) == {"diverged": 1}
     assert not SweepPaths(tmp_path).run(plan.configs[0].run_id).model.exists()

@@ -16,7 +16,7 @@ TINY = {"model": {"vit": [{"width": 16, "depth": 1, "patch": 4}]}, "train_exampl
 def run(folder, **changes):
     plan = plan_of(**TINY, **changes)
     for trunk in plan.trunks:
-        run_trunk(trunk, SweepPaths(folder), plan.name, "cpu", lambda images, runs: None)
+        run_trunk(trunk, SweepPaths(folder), plan.name, ("cpu",), lambda images, runs: None)
     return sc.read_records(folder, weights=None)
 
 

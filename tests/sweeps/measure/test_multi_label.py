@@ -38,7 +38,7 @@ def plain_sets():
 
 def rows_of(folder, measure, **changes):
     plan = plan_of(**{**TINY, **changes}, downstream=None, measure=measure)
-    run_trunk(plan.trunks[0], SweepPaths(folder), plan.name, "cpu", lambda images, runs: None)
+    run_trunk(plan.trunks[0], SweepPaths(folder), plan.name, ("cpu",), lambda images, runs: None)
     records = sc.read_records(folder, weights=None)
     assert records["failure"].isna().all()
     return records, sc.read_measurements(folder).set_index("name")

@@ -1,0 +1,71 @@
+"""What the commands share: their arguments, their exit codes, errors as one line."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..collect import collect as collect_tables
+from ..grid import Plan, make_plan
+from ..run import SweepBusyError
+from ..spec import SpecError, read_spec
+from ..status import SweepStatus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors", "plan_of_spec",
+    "print_line", "print_status",
+]  # fmt: skip
+
+WRONG_USE, SOME_FAILED = 2, 1
+
+SpecArgument = Annotated[Path, typer.Argument(help="The sweep's YAML file.")]
+FolderArgument = Annotated[Path, typer.Argument(help="A sweep's folder.")]
+
+
+def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Wrong input is one clear message and exit code 2, not a traceback."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (SpecError, SweepBusyError, OSError) as error:
+            Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(WRONG_USE) from None
+
+    return wrapped
+
+
+def plan_of_spec(spec: Path) -> Plan:
+    """The runs that a spec's file asks for."""
+    return make_plan(read_spec(spec))
+
+
+def collected(folder: Path) -> "pd.DataFrame":
+    """Write a sweep's tables and return its records.
+
+    Raises:
+        SpecError: there are none, as after a full disk.
+    """
+    try:
+        return collect_tables(folder)
+    except ValueError as error:
+        raise SpecError(str(error)) from error
+
+
+def print_line(text: str, **style: Any) -> None:
+    """As it is: no markup, no colours of its own, no breaks."""
+    Console().print(text, markup=False, highlight=False, soft_wrap=True, **style)
+
+
+def print_status(status: SweepStatus, folder: Path) -> None:
+    """Runs by status, and each failure with how many runs had it, the most frequent first."""
+    print_line(f"{folder}: {', '.join(f'{count} {name}' for name, count in sorted(status.statuses.items()))}")
+    for line, count in sorted(status.failures.items(), key=lambda item: -item[1]):
+        print_line(f"  {count} run(s): {line}", style="red")
