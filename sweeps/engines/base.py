@@ -34,7 +34,7 @@ class EngineOptions:
     """Where jobs run.
 
     Attributes:
-        folder: the sweep's, on a disk that all workers see; an engine may keep files of its own in a folder of its name.
+        folder: the sweep's, on a disk that all workers see; an engine may keep files of its own in it.
         code: a folder that comes first where workers look for packages, the frozen code; None is the runner's own.
         resources: of each job.
         devices: torch devices of this machine, such as ["cuda:0", "cuda:1"]; None is all GPUs, or the CPU without.
