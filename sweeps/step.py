@@ -29,12 +29,14 @@ class TrainingStep:
     Attributes:
         teacher: the model whose predicted classes are learned beside the labels, in evaluation mode.
         cropped: the images come cut and mirrored at random from where they are read.
+        num_micro_batches: parts of the batch whose gradients are added up one after the other; None is the config's.
     """
 
     config: RunConfig
     device: torch.device
     teacher: nn.Module | None = None
     cropped: bool = False
+    num_micro_batches: int | None = None
 
     def __call__(self, state: TrainingState, images: Images) -> torch.Tensor:
         config, recipe, step = self.config, self.config.recipe, state.step
