@@ -13,25 +13,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from .acceleration import accelerate
 from .checkpoints import CheckpointClock, Checkpoints
-from .class_map import labels_as_outputs
 from .config import RunConfig
 from .contrastive import build_projection, with_projection
 from .data.batches import Source
 from .data.training import TrainingData, training_source
 from .energy import EnergyMeter
 from .evaluate import Evaluator, mark_finished
-from .finetune import finetune_model
+from .finish import find_explosion, finetune_last, measure_last
 from .full_disk import when_there_is_room
 from .grid import Trunk
 from .initial import initial_model
-from .losses import untrained_loss
-from .measure.subject import measure_model
 from .optimizers import build_optimizer
 from .paths import RunPaths, TrunkPaths, append_text
 from .saved_model import check_teacher, load_model
@@ -39,8 +35,8 @@ from .saver import Saver
 from .schedules import learning_rate_factor
 from .state import TrainingState
 from .step import TrainingStep
-from .stopping import Interrupted, check_stop
-from .verdicts import explosion_step, has_stalled
+from .stopping import check_stop
+from .verdicts import has_stalled
 
 __all__ = ["FinishedRun", "Trainer", "new_state", "train_trunk"]
 
@@ -202,11 +198,11 @@ class Trainer:
             self._log(state, config)
         saver.save_if_due(state)
         self._evaluate_end(state, config)
-        if state.diverged_step is None and (step := self._explosion_step(state, config)):
+        if state.diverged_step is None and (step := find_explosion(state, config)):
             state.diverged_step = step
             self._evaluate_end(state, config)
-        self._measure(state, config, saver)
-        self._finetune(state, config, saver)
+        measure_last(state, config, self.data, self.device, saver)
+        finetune_last(state, config, self.device, self._on_finetune_step, saver)
         state.evaluations = mark_finished(state, config)
 
     def _evaluate_end(self, state: TrainingState, config: RunConfig) -> None:
@@ -216,48 +212,10 @@ class Trainer:
         if not any(e["step"] == state.step for e in state.evaluations):
             self._evaluate(state, config)
 
-    def _explosion_step(self, state: TrainingState, config: RunConfig) -> int | None:
-        columns = next(e["columns"] for e in state.evaluations if e["step"] == state.step and e["weights"] == "last")
-        if columns.get("upstream_error") is None:
-            return None
-        untrained = untrained_loss(config.recipe, config.num_classes)
-        error, num_eval = columns["upstream_error"], columns["upstream_num_eval"]
-        return explosion_step(state.log, untrained, error, config.num_classes, num_eval)
-
     def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
         Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device).evaluate(state)
         patience = config.evaluate.stop_after
         state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
-
-    def _measure(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
-        """Measure the models of the last step, where they are whole."""
-        if not config.measure.names:
-            return
-        most = min(config.measure.max_examples, len(self.data.train.labels))
-        train = labels_as_outputs(self.data.train.take(np.arange(most)).read(), config.evaluate.class_map)
-        for evaluation, model in _last_models(state):
-            if "measurements" in evaluation:
-                continue
-            saver.save_if_due(state)
-            measured = measure_model(config, model, train, self.data.test, self.device)
-            evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
-
-    def _finetune(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
-        """Fine-tune copies of the models of the last step on the tasks, and note in the evaluation which are done."""
-        for evaluation, model in _last_models(state):
-            for task in config.finetune.tasks:
-                if task in evaluation.get("finetuned", []):
-                    continue
-                saver.save_if_due(state)
-                asked = config.model_copy(update={"finetune": config.finetune.model_copy(update={"tasks": (task,)})})
-                try:
-                    found = finetune_model(asked, model, self.device, self._on_finetune_step)
-                except Interrupted:
-                    saver.save(state)
-                    raise
-                evaluation["evals"] = evaluation["evals"] + found.rows
-                evaluation["faults"] = evaluation.get("faults", {}) | found.faults
-                evaluation["finetuned"] = [*evaluation.get("finetuned", []), task]
 
     def _on_finetune_step(self, num_images: int) -> None:
         self.on_step(num_images)
@@ -273,14 +231,6 @@ class Trainer:
         factor = learning_rate_factor(config.schedule, state.step - 1, config.steps)
         state.log.append({"step": state.step, "loss": loss, "lr": config.recipe.lr * factor})
         append_text(self.paths.metrics, json.dumps(state.log[-1]) + "\n")
-
-
-def _last_models(state: TrainingState) -> Iterator[tuple[dict[str, Any], nn.Module]]:
-    """Evaluations of the last step, with the models they are of, where these are whole."""
-    for evaluation in state.evaluations:
-        if evaluation["step"] == state.step and evaluation["columns"]["status"] == "ok":
-            of_last = evaluation["weights"] == "last"
-            yield evaluation, state.model if of_last else state.average.module  # type: ignore[union-attr, misc]
 
 
 def new_state(config: RunConfig, device: torch.device) -> TrainingState:

@@ -78,7 +78,7 @@ def _resized(model: nn.Module, image_size: int) -> nn.Module:
 
 
 def _from_file(name: str, checkpoint: str, on_meta: bool) -> nn.Module:
-    weights = load_state_dict(checkpoint, device="cpu")
+    weights = load_state_dict(checkpoint, device="cpu", weights_only=True)
     classifier = timm.get_pretrained_cfg_value(name, "classifier")  # a name, several, or None
     kernel = f"{classifier if isinstance(classifier, str) else (classifier or ['none'])[0]}.weight"
     # Weights without a classifier, as self-supervised ones are, give a model without one.
