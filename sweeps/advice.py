@@ -22,9 +22,15 @@ ASSUMPTIONS = """\
 How: {num_draws} draws of the fit say how the law at each cell and at the target vary together. In log error a cell
 takes Cov(target, cell)^2 / (Var(cell) + noise^2) off the variance of the prediction, each cell after those above it
 (Bayesian c-optimal design, Chaloner and Verdinelli 1995); `variance` is that share of the present variance.
-Assumed: the law is right, also at the target; a cell falls on {falls}, with noise of {noise:.1%}, the root mean
-square of the runs' log errors about it; it costs what it would alone, though branches of a trunk share steps."""
+Assumed: the law is right, also at the target; a cell falls on {falls}, with noise of {noise:.1%},
+the root mean square of the runs' log errors about it; it costs what it would alone, though branches of a trunk share
+steps."""
 _FALLS = {"all": "the law", "frontier": "the frontier, whatever its shape"}
+_HINTS = dict.fromkeys(("stochastic", "pareto", "convex_hull"), "; --select all fits a law to fewer runs")
+_NO_BETTER = (
+    "on pareto and hull points cells chosen so narrowed a simulated prediction no more than a plain grid of the same"
+    " compute: --select stochastic, or all where each run is tuned"
+)
 _WIDE = 1.0  # in log error, a factor of e: beyond it the draws are far from normal
 
 
@@ -46,7 +52,7 @@ class Question:
     x: str
     y: str
     law: str = "saturating_power"
-    selection: str = "pareto"
+    selection: str = "stochastic"
     budget: float | None = None
     max_flops: float | None = None
     count: int = 10
@@ -130,6 +136,8 @@ class Advice:
 
     def _warnings(self) -> list[str]:
         found = [str(warning) for warning in self.present.warnings]
+        if self.present.selection in ("pareto", "convex_hull"):
+            found.append(_NO_BETTER)
         if np.log(self.suggestions.high / self.suggestions.low) > _WIDE:
             found.append("the interval now is so wide that what is expected of it is a guess: train a few, ask again")
         return found
@@ -159,7 +167,7 @@ def advise_groups(
         try:
             advice.append(_advise(name, group, question, own))
         except FitError as error:
-            reasons[name] = str(error)
+            reasons[name] = f"{error}{_HINTS.get(question.selection, '')}"
     if not advice:
         raise FitError("no law: " + "; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
     return advice, reasons

@@ -101,7 +101,7 @@ def held_runs(source: str | PathLike[str] | pd.DataFrame) -> set[str]:
 
 
 def fit_present(
-    runs: pd.DataFrame, x: str, y: str, *, law: str = "saturating_power", selection: str = "pareto",
+    runs: pd.DataFrame, x: str, y: str, *, law: str = "saturating_power", selection: str = "stochastic",
     num_draws: int = 1000, seed: int = 0,
 ) -> PresentFit:  # fmt: skip
     """Fit a law to runs and draw it again.

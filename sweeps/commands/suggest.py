@@ -24,7 +24,7 @@ def suggest(
     task: Annotated[str | None, typer.Option(help="A downstream task, whose error is then the law's.")] = None,
     shots: Annotated[int, typer.Option(min=1, help="With --task: images a class.")] = 10,
     law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power",
-    select: Annotated[str, typer.Option(help="Runs fitted: all, pareto, convex_hull or stochastic.")] = "pareto",
+    select: Annotated[str, typer.Option(help="Runs fitted: all, pareto, convex_hull or stochastic.")] = "stochastic",
     where: Annotated[str | None, typer.Option(help="Rows to keep, an expression over columns.")] = None,
     by: Annotated[str | None, typer.Option(help="A law for each value of a column, such as model_family.")] = None,
     spec: Annotated[Path | None, typer.Option(help="Suggest runs of this spec; default computes on a grid.")] = None,
