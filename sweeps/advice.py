@@ -26,7 +26,7 @@ Assumed: the law is right, also at the target; a cell falls on {falls}, with noi
 the root mean square of the runs' log errors about it; it costs what it would alone, though branches of a trunk share
 steps."""
 _FALLS = {"all": "the law", "frontier": "the frontier, whatever its shape"}
-_HINTS = dict.fromkeys(("stochastic", "pareto", "convex_hull"), "; --select all fits a law to fewer runs")
+_FEWER = "; --select all fits a law to fewer runs"
 _NO_BETTER = (
     "on pareto and hull points cells chosen so narrowed a simulated prediction no more than a plain grid of the same"
     " compute: --select stochastic, or all where each run is tuned"
@@ -167,7 +167,7 @@ def advise_groups(
         try:
             advice.append(_advise(name, group, question, own))
         except FitError as error:
-            reasons[name] = f"{error}{_HINTS.get(question.selection, '')}"
+            reasons[name] = str(error) + ("" if question.selection == "all" else _FEWER)
     if not advice:
         raise FitError("no law: " + "; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
     return advice, reasons
