@@ -1,0 +1,68 @@
+"""`sweeps suggest`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..spec import SpecError
+from .base import print_line
+
+if TYPE_CHECKING:
+    from ..advice import Advice
+
+__all__ = ["suggest"]
+
+
+def suggest(
+    records: Annotated[Path, typer.Argument(help="A sweep's folder, or a parquet or csv file of records.")],
+    target_compute: Annotated[float, typer.Option(help="The x whose prediction is to become narrower.")],
+    x: Annotated[str, typer.Option(help="Column that the law is a function of.")] = "compute_flops",
+    y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error.")] = None,
+    task: Annotated[str | None, typer.Option(help="A downstream task, whose error is then the law's.")] = None,
+    shots: Annotated[int, typer.Option(min=1, help="With --task: images a class.")] = 10,
+    law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power",
+    select: Annotated[str, typer.Option(help="Runs fitted: all, pareto, convex_hull or stochastic.")] = "stochastic",
+    where: Annotated[str | None, typer.Option(help="Rows to keep, an expression over columns.")] = None,
+    by: Annotated[str | None, typer.Option(help="A law for each value of a column, such as model_family.")] = None,
+    spec: Annotated[Path | None, typer.Option(help="Suggest runs of this spec; default computes on a grid.")] = None,
+    max_flops: Annotated[float | None, typer.Option(help="Most FLOPs of one cell; default the budget.")] = None,
+    budget: Annotated[float | None, typer.Option(help="FLOPs of all cells; default those of the runs so far.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="The most cells.")] = 10,
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Plain values instead of text.")] = False,
+) -> None:
+    """Show which cells to train next: those that most narrow a prediction for their FLOPs."""
+    from ..advice import Question, advise_groups  # pandas and the fits, which other commands do without
+    from ..candidates import spec_cells
+    from ..present_fit import held_runs, read_runs
+
+    for name, value in (("target-compute", target_compute), ("max-flops", max_flops), ("budget", budget)):
+        if value is not None and not 0 < value < float("inf"):
+            raise SpecError(f"--{name} must be a positive finite number, got {value:g}")
+    if y and task:
+        raise SpecError(f"--y and --task both name the error, got {y!r} and {task!r}")
+    error = f"{task}_{shots}shot_error" if task else y or "upstream_error"
+    options = {"budget": budget, "max_flops": max_flops, "count": count, "level": level, "seed": seed}
+    question = Question(target_compute, x, error, law, select, **options)
+    try:
+        runs = read_runs(records, x, error, where)
+        cells = spec_cells(spec, held_runs(records), x) if spec else None
+        advice, reasons = advise_groups(runs.frame, question, cells, by)
+    except ValueError as fault:
+        raise SpecError(str(fault)) from fault
+    if as_json:
+        found = {"advice": [each.to_dict() for each in advice], "no_fit": reasons, "left_out": runs.left_out}
+        print_line(json.dumps(found, indent=2))
+    else:
+        print_line("\n\n".join(_text(advice, reasons, runs.left_out)))
+
+
+def _text(advice: "list[Advice]", reasons: dict[str, str], left_out: str) -> Iterator[str]:
+    yield from (each.text() for each in advice)
+    yield from (f"{name}: no law: {reason}" for name, reason in reasons.items())
+    if left_out:
+        yield f"left out: {left_out}"
