@@ -3,12 +3,9 @@
 import json
 import platform
 import socket
-import subprocess
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -23,6 +20,7 @@ from .cost import RunCost, run_cost
 from .data.datasets import task_name
 from .data.duplicates import duplicate_rows, upstream_duplicates
 from .data.training import load_training_data
+from .frozen_code import git_commit
 from .grid import Trunk
 from .paths import RunPaths, SweepPaths, write_json, write_text
 from .saved_model import save_model
@@ -232,20 +230,8 @@ def _provenance(device: str) -> dict[str, Any]:
         "num_micro_batches": 1,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
         "torch_version": torch.__version__,
-        "git_commit": _git_commit(),
+        "git_commit": git_commit(),
     }
-
-
-@cache
-def _git_commit() -> str | None:
-    """The commit of this code, or None where it does not lie in a checkout of its own."""
-    root = Path(__file__).parents[1]
-    command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "HEAD"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer[1] if Path(answer[0]).resolve() == root.resolve() else None
 
 
 def _one_line(error: BaseException) -> str:
