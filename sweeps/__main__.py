@@ -2,11 +2,21 @@
 
 import sys
 
+from .stopping import Interrupted, interrupted_by_signals
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line, or say in one line what must be installed for it."""
+    try:
+        with interrupted_by_signals():
+            _run()
+    except Interrupted as told:
+        sys.exit(told.exit_code)
+
+
+def _run() -> None:
     try:
         from .cli import main as run
     except ModuleNotFoundError as error:

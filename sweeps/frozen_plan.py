@@ -3,14 +3,17 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any
 
 from .config import RunConfig
 from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
 
-__all__ = ["FrozenPlan", "FrozenRun", "read_frozen_plan", "write_frozen_plan"]
+__all__ = ["FrozenPlan", "FrozenRun", "installed_versions", "read_frozen_plan", "write_frozen_plan"]
+
+_LIBRARIES = ("torch", "torchvision", "timm")  # whose versions can change a run's result
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,25 @@ class FrozenPlan:
     """What a folder was last asked for.
 
     Attributes:
-        code: the hash of the code that it was to be trained with (`sweeps.frozen_code`), or None.
+        code: the hash of the code that last trained some of it (`sweeps.frozen_code`), or None.
+        versions: of the libraries that it was trained with, by name.
     """
 
     name: str
     order: str
     code: str | None
     runs: tuple[FrozenRun, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def run_ids(self) -> list[str]:
         return [run.run_id for run in self.runs]
+
+    @property
+    def flops_per_image(self) -> dict[str, float]:
+        """Training FLOPs of one image by trunk id, where they were counted."""
+        counted = (run for run in self.runs if run.training_flops is not None and run.num_images)
+        return {run.trunk_id: run.training_flops / run.num_images for run in counted}  # type: ignore[operator]
 
     def plan(self) -> Plan:
         """As it was made, but for what `sweeps plan` tells of duplicates and missing tasks."""
@@ -56,26 +67,34 @@ class FrozenPlan:
 
 
 def write_frozen_plan(
-    plan: Plan, paths: SweepPaths, code: str | None = None, flops: Mapping[str, float] | None = None
+    plan: Plan,
+    paths: SweepPaths,
+    code: str | None = None,
+    flops: Mapping[str, float] | None = None,
+    versions: Mapping[str, str] | None = None,
 ) -> None:
     """A line for the plan and a line a run.
 
     Args:
+        code, versions: of what trains it.
         flops: training FLOPs of one image, by trunk id.
     """
-    lines: list[dict[str, Any]] = [{"name": plan.name, "order": plan.order, "code": code}]
+    lines = [json.dumps({"name": plan.name, "order": plan.order, "code": code, "versions": dict(versions or {})})]
     for trunk in plan.trunks:
-        per_image = (flops or {}).get(trunk.trunk_id)
-        done = 0
+        trunk_id, done = trunk.trunk_id, 0
+        per_image = (flops or {}).get(trunk_id)
         for config in sorted(trunk.configs, key=lambda config: (config.branch_step, config.steps)):
             images = (config.steps - done) * config.recipe.batch_size
             done = config.branch_step
-            lines.append({
-                "run_id": config.run_id, "trunk_id": trunk.trunk_id, "num_images": images,
-                "training_flops": None if per_image is None else per_image * images,
-                "config": config.model_dump(mode="json"),
-            })  # fmt: skip
-    write_text(paths.plan, "".join(json.dumps(line) + "\n" for line in lines))
+            flops_of_run = None if per_image is None else per_image * images
+            head = {"run_id": config.run_id, "trunk_id": trunk_id, "num_images": images, "training_flops": flops_of_run}
+            lines.append(f'{json.dumps(head)[:-1]}, "config": {config.model_dump_json()}}}')
+    write_text(paths.plan, "\n".join(lines) + "\n")
+
+
+def installed_versions() -> dict[str, str]:
+    """Of the libraries that can change a run's result; reads their metadata only."""
+    return {name: metadata.version(name) for name in _LIBRARIES}
 
 
 def read_frozen_plan(paths: SweepPaths) -> FrozenPlan:

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,50 +16,57 @@ __all__ = ["SweepProgress", "format_seconds"]
 
 _REDRAW_SECONDS = 0.5
 _LINE_SECONDS = 20.0  # between lines where there is no terminal
+_MOST_TOLD = 20  # failures
+_Kind = tuple[ModelConfig, float]  # of a training, whose speed is that of others of its kind
 
 
 class SweepProgress:
-    """Shows the share of the work that is done, in FLOPs, and the time left, from each model's measured speed.
+    """Shows the share of the work that is done, in FLOPs, the time left, from measured speeds, and what fails.
 
     Args:
         trunks: the jobs, in the order of their indices in the events.
-        flops: forward FLOPs of one image of each model.
+        flops: training FLOPs of one image, of each job.
         num_finetuned: images that the runs of each job are fine-tuned on, which count as images of its training.
-        num_slots: jobs that run side by side.
         num_finished, num_runs: runs that were finished before, and runs in all.
     """
 
     def __init__(
         self,
         trunks: Sequence[Trunk],
-        flops: Mapping[ModelConfig, int],
+        flops: Sequence[float],
         num_finetuned: Sequence[int],
-        num_slots: int,
         num_finished: int,
         num_runs: int,
         console: Console | None = None,
     ):
-        self._trunks, self._flops, self._num_slots = trunks, flops, num_slots
+        self._trunks, self._flops, self._num_slots = trunks, flops, 1
+        self._kinds = [(trunk.configs[0].model, count) for trunk, count in zip(trunks, flops, strict=True)]
         self._num_finished, self._num_runs = num_finished, num_runs
         self._console = console or Console()
         self._left = [float(trunk.num_images + more) for trunk, more in zip(trunks, num_finetuned, strict=True)]
         self._total = self._work_left()
         self._last_told: dict[int, float] = {}
-        self._seen: dict[ModelConfig, list[float]] = defaultdict(lambda: [0.0, 0.0])  # images, seconds
+        self._seen: dict[_Kind, list[float]] = defaultdict(lambda: [0.0, 0.0])  # images, seconds
         self._drawn = time.monotonic()
+        self._num_told = 0
         columns = (TextColumn("training"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
         texts = (TextColumn("{task.fields[runs]}"), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
         self._bar = Progress(*columns, *texts, console=self._console, disable=not self._console.is_terminal)
         self._task = self._bar.add_task("", total=self._total, runs="", left="")
 
     def __enter__(self) -> "SweepProgress":
-        text = f"{len(self._trunks)} trainings, {self._num_slots} side by side; {self._runs()}"
-        self._console.print(text, highlight=False)
         self._bar.start()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
+        if (untold := self._num_told - _MOST_TOLD) > 0:
+            self._print(f"and {untold} more that failed")
+
+    def start(self, num_jobs: int, num_slots: int) -> None:
+        """Of these jobs so many run side by side from now on."""
+        self._num_slots = min(num_jobs, num_slots)
+        self._print(f"{num_jobs} trainings, {self._num_slots} side by side; {self._runs()}")
 
     def update(self, event: Event) -> None:
         """Take in what a worker said."""
@@ -68,9 +75,18 @@ class SweepProgress:
             self._num_finished += num_runs
             if num_images:
                 self._measure(event.job, num_images)
-        else:
+        elif event.kind == "done":
             self._left[event.job] = 0.0
         self._show()
+
+    def tell(self, line: str, always: bool = False) -> None:
+        """A line above the bar; after many of them they are counted only."""
+        self._num_told += not always
+        if always or self._num_told <= _MOST_TOLD:
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _show(self) -> None:
         now, is_terminal = time.monotonic(), self._console.is_terminal
@@ -81,21 +97,19 @@ class SweepProgress:
         if is_terminal:
             self._bar.update(self._task, completed=done, runs=self._runs(), left=self._time_left())
         else:
-            self._console.print(
-                f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}", highlight=False
-            )
+            self._print(f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}")
 
     def _runs(self) -> str:
         return f"{self._num_finished} of {self._num_runs} runs done"
 
     def _work_left(self) -> float:
-        return sum(left * self._flops[t.configs[0].model] for left, t in zip(self._left, self._trunks, strict=True))
+        return sum(left * flops for left, flops in zip(self._left, self._flops, strict=True))
 
     def _measure(self, job: int, num_images: int) -> None:
         """The time between two reports of a job, evaluations included, is what its images take."""
         now = time.monotonic()
         if job in self._last_told:
-            seen = self._seen[self._trunks[job].configs[0].model]
+            seen = self._seen[self._kinds[job]]
             seen[0] += num_images
             seen[1] += now - self._last_told[job]
         self._last_told[job] = now
@@ -103,14 +117,12 @@ class SweepProgress:
 
     def _time_left(self) -> str:
         """Seconds an image where a model was seen, else from the FLOPs of those that were; over the slots."""
-        known = {model: seconds / images for model, (images, seconds) in self._seen.items() if images}
+        known = {kind: seconds / images for kind, (images, seconds) in self._seen.items() if images}
         if not known:
             return "measuring the speed"
-        seconds_per_flop = sum(known.values()) / sum(self._flops[model] for model in known)
-        seconds = [
-            left * known.get(model := trunk.configs[0].model, seconds_per_flop * self._flops[model])
-            for left, trunk in zip(self._left, self._trunks, strict=True)
-        ]
+        per_flop = sum(known.values()) / max(1, sum(flops for _, flops in known))
+        each = (known.get(kind, per_flop * kind[1]) for kind in self._kinds)
+        seconds = [left * of_image for left, of_image in zip(self._left, each, strict=True)]
         return f"about {format_seconds(max(*seconds, sum(seconds) / self._num_slots))} left"
 
 

@@ -2,10 +2,7 @@
 
 import platform
 import socket
-import subprocess
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +13,7 @@ from .config import RunConfig
 from .cost import RunCost
 from .data.datasets import task_name
 from .data.duplicates import Duplicates, duplicate_rows
+from .frozen_code import git_commit
 from .grid import Trunk
 from .train import FinishedRun
 
@@ -145,17 +143,5 @@ def _provenance(device: str) -> dict[str, Any]:
         "host": socket.gethostname(),
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
         "torch_version": torch.__version__,
-        "git_commit": _git_commit(),
+        "git_commit": git_commit(),
     }
-
-
-@cache
-def _git_commit() -> str | None:
-    """The commit of this code, or None where it does not lie in a checkout of its own."""
-    root = Path(__file__).parents[1]
-    command = ["git", "-C", str(root), "rev-parse", "--show-toplevel", "HEAD"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer[1] if Path(answer[0]).resolve() == root.resolve() else None

@@ -4,12 +4,13 @@ A runner is interrupted at once: its state is its folder. A worker notes the sig
 its state is whole and saved.
 """
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["Interrupted", "check_stop", "interrupted_by_signals", "note_signals"]
+__all__ = ["Interrupted", "check_stop", "held_signals", "interrupted_by_signals", "leave_on_signals", "note_signals"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _noted: list[int] = []
@@ -24,24 +25,64 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Within it each of the signals raises `Interrupted`, wherever the main thread is."""
+def interrupted_by_signals(message: str = "") -> Iterator[None]:
+    """Within it each of the signals raises `Interrupted`, wherever the main thread is; one that was ignored stays so.
+
+    Leaving it by any other error once a signal has come is being interrupted too: a half-done import or a terminal that
+    is gone raise what they like.
+
+    Args:
+        message: written to stderr when a signal comes.
+    """
+    told: list[int] = []
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
+        told.append(signum)
+        with suppress(OSError):  # the terminal may be gone
+            os.write(2, message.encode())
         raise Interrupted(signum)
 
-    before = {signum: signal.signal(signum, interrupt) for signum in _SIGNALS}
+    # As under `nohup`, or in the background of a script.
+    heeded = [signum for signum in _SIGNALS if signal.getsignal(signum) != signal.SIG_IGN]
+    before = {signum: signal.signal(signum, interrupt) for signum in heeded}
     try:
         yield
+    except Interrupted:
+        raise
+    except BaseException:
+        if told:
+            raise Interrupted(told[0]) from None
+        raise
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
 
 
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """The signals that come within it are acted on after it, and by processes started in it when they let them in."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_on_signals() -> None:
+    """From now on the signals end this process at once; Ctrl-C is left to the runner, which sends one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for signum in _SIGNALS:
+        if signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
 def note_signals() -> None:
     """From now on the signals are noted, for `check_stop` to act on; Ctrl-C is left to the runner, which sends one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for signum in _SIGNALS:
-        signal.signal(signum, signal.SIG_IGN if signum == signal.SIGINT else lambda found, frame: _noted.append(found))
+        if signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, lambda found, frame: _noted.append(found))
 
 
 def check_stop() -> None:

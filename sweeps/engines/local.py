@@ -2,18 +2,25 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
-from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
+from ..stopping import Interrupted, check_stop, held_signals, leave_on_signals, note_signals
 from .base import EngineOptions, Event
 
 __all__ = ["LocalEngine"]
 
+_GRACE_SECONDS = 30.0  # for a worker to save its checkpoint: a step and a write
 _CONTEXT = multiprocessing.get_context("spawn")  # fork breaks CUDA and torch's threads
 
 
@@ -29,11 +36,12 @@ class LocalEngine:
     """Slots on this machine's devices; several may share a device.
 
     Raises:
-        ValueError: fewer devices than a job takes.
+        ValueError: fewer devices than a job takes, or one that is not there.
     """
 
     def __init__(self, options: EngineOptions):
         self._slots = _slots(options)
+        self._code = options.code
 
     @property
     def num_slots(self) -> int:
@@ -42,10 +50,13 @@ class LocalEngine:
     def run(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Generator[Event, None, None]:
         """See `Engine.run`. A worker that dies is replaced."""
         waiting = iter(range(len(jobs)))
-        slots = [_start(devices, function) for devices in self._slots[: len(jobs)]]
+        slots: list[_Slot] = []
+        resource_tracker.ensure_running()  # a start would start it, and let in the signals that are held
         try:
-            for slot in slots:
-                _give(slot, next(waiting, None), jobs)
+            for devices in self._slots[: len(jobs)]:
+                with held_signals():
+                    slots.append(_start(devices, function, self._code))
+                _give(slots[-1], next(waiting, None), jobs)
             while any(slot.job is not None for slot in slots):
                 busy = {slot.connection: slot for slot in slots if slot.job is not None}
                 for connection in wait(list(busy)):
@@ -57,13 +68,11 @@ class LocalEngine:
                     job = next(waiting, None)
                     if not slot.process.is_alive() and job is not None:
                         slot.connection.close()
-                        slots[slots.index(slot)] = slot = _start(slot.devices, function)
+                        with held_signals():
+                            slots[slots.index(slot)] = slot = _start(slot.devices, function, self._code)
                     _give(slot, job, jobs)
         finally:
-            for slot in slots:
-                slot.process.terminate()
-                slot.process.join()
-                slot.connection.close()
+            _leave(slots)
 
 
 def _slots(options: EngineOptions) -> list[tuple[str, ...]]:
@@ -72,10 +81,23 @@ def _slots(options: EngineOptions) -> list[tuple[str, ...]]:
     devices = options.devices or _gpus()
     if not devices:  # the CPU, shared by its cores
         return [("cpu",) * takes.devices] * (options.slots or max(1, _num_cores() // (takes.threads * takes.devices)))
+    if set(devices) == {"cpu"}:  # as many as it is named, or as many as are asked for
+        return [("cpu",) * takes.devices] * (options.slots or max(1, len(devices) // takes.devices))
     if len(devices) < takes.devices:
         raise ValueError(f"devices_per_run: a run takes {takes.devices} devices, got {list(devices)}")
+    _check(devices)
     groups = [tuple(devices[i : i + takes.devices]) for i in range(0, len(devices) - takes.devices + 1, takes.devices)]
     return (groups * options.slots_per_device)[: options.slots]
+
+
+def _check(devices: Sequence[str]) -> None:
+    """
+    Raises:
+        ValueError: a device that this machine has not.
+    """
+    valid = ["cpu", *_gpus()]
+    if unknown := [device for device in devices if device not in valid]:
+        raise ValueError(f"devices: must be of {valid}, got {unknown[0]!r}")
 
 
 def _gpus() -> list[str]:
@@ -89,12 +111,25 @@ def _num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(devices: tuple[str, ...], function: Callable[..., Any]) -> _Slot:
+def _start(devices: tuple[str, ...], function: Callable[..., Any], code: Path | None) -> _Slot:
     ours, theirs = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_work, args=(theirs, function, devices))
-    process.start()
+    # Pickled by itself: what it imports, such as torch, is imported when the worker can be told to leave.
+    process = _CONTEXT.Process(target=_work, args=(theirs, pickle.dumps(function), devices))
+    with _first_on_path(code):
+        process.start()
     theirs.close()
     return _Slot(devices, process, ours)
+
+
+@contextmanager
+def _first_on_path(folder: Path | None) -> Iterator[None]:
+    """A process that is started in it looks for packages there first."""
+    before = list(sys.path)
+    sys.path[:] = [*([str(folder.resolve())] if folder else []), *before]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _give(slot: _Slot, job: int | None, jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -111,13 +146,61 @@ def _receive(slot: _Slot) -> Event:
         kind, value = slot.connection.recv()
     except (EOFError, ConnectionResetError):
         slot.process.join()
-        return Event("died", slot.job, f"the worker process died with exit code {slot.process.exitcode}")
+        return Event("died", slot.job, f"the worker process {_ending(slot.process.exitcode or 0)}")
     return Event(kind, slot.job, value)
 
 
-def _work(connection: Connection, function: Callable[..., Any], devices: tuple[str, ...]) -> None:
-    """A worker: jobs until the pipe closes. Ctrl-C is the parent's to handle, and it stops the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ending(exit_code: int) -> str:
+    """
+    >>> _ending(3), _ending(-6)
+    ('died with exit code 3', 'died with signal 6 (SIGABRT)')
+    """
+    if exit_code >= 0:
+        return f"died with exit code {exit_code}"
+    names = {int(known): known.name for known in signal.Signals}
+    text = f"died with signal {-exit_code} ({names.get(-exit_code, 'unknown')})"
+    why = ": killed from outside, or by the system for want of memory"
+    return text + why * (exit_code == -signal.SIGKILL)
+
+
+def _leave(slots: Sequence[_Slot]) -> None:
+    """Busy workers save what they have and leave, in time or by force; an error on the way, a signal, is force too."""
+    try:
+        deadline = time.monotonic() + _GRACE_SECONDS
+        for slot in slots:
+            if slot.job is None:
+                slot.connection.close()
+            else:
+                slot.process.terminate()
+        _drain([slot.connection for slot in slots if slot.job is not None], deadline)
+        for slot in slots:
+            slot.process.join(max(0.0, deadline - time.monotonic()))
+    finally:
+        for slot in slots:
+            slot.process.kill()
+        for slot in slots:
+            slot.process.join()
+            slot.connection.close()
+
+
+def _drain(connections: list[Connection], deadline: float) -> None:
+    """Take in what workers still say, which a full pipe would keep them from, until each is gone."""
+    while connections and (seconds := deadline - time.monotonic()) > 0:
+        for connection in wait(connections, seconds):
+            assert isinstance(connection, Connection)
+            try:
+                connection.recv()
+            except (EOFError, OSError):
+                connections.remove(connection)
+
+
+def _work(connection: Connection, pickled: bytes, devices: tuple[str, ...]) -> None:
+    """A worker: jobs until the pipe closes. Told to stop it leaves at once, or in a job when that has saved its state.
+
+    Ctrl-C is the parent's to handle, and it stops the workers.
+    """
+    leave_on_signals()
+    function = pickle.loads(pickled)
 
     def tell(kind: str, value: Any) -> None:
         try:
@@ -130,4 +213,10 @@ def _work(connection: Connection, function: Callable[..., Any], devices: tuple[s
             job = connection.recv()
         except EOFError:
             return
-        tell("done", function(*job, devices, lambda *value: tell("progress", value)))
+        note_signals()
+        try:
+            tell("done", function(*job, devices, lambda *value: tell("progress", value)))
+            leave_on_signals()
+            check_stop()
+        except Interrupted as told:
+            sys.exit(told.exit_code)

@@ -166,6 +166,65 @@ def test_failed_runs_are_exit_1(write_spec, tmp_path):
     assert [line.split(":")[0] for line in status.failures] == ["ValueError"]
 
 
+def test_a_changed_spec_is_exit_2_unless_it_is_accepted(sweep, write_spec, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(sweep[0] / "out", tmp_path / "out")
+    result = call("run", write_spec(recipe__lr=1e-3), "--out", folder)
+    assert result.exit_code == 2
+    assert result.output.startswith("error: the runs that the spec asks for changed: 8 new, 8 no longer asked for (8")
+    assert "  recipe.lr: 0.003 -> 0.001\n" in result.output
+    assert "--accept-changes" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_two_runners_are_one_line_and_exit_2(write_spec, tmp_path):
+    from filelock import FileLock
+
+    (tmp_path / "out").mkdir()
+    with FileLock(SweepPaths(tmp_path / "out").lock):
+        result = call("run", write_spec(), "--out", tmp_path / "out")
+    assert (result.exit_code, len(result.output.splitlines())) == (2, 1)
+    assert "is being run by another process" in result.output
+
+
+def test_failed_runs_are_trained_again_without_the_spec(sweep, tmp_path):
+    import shutil
+
+    from sweeps.frozen_plan import read_frozen_plan
+    from sweeps.jobs import write_failure
+
+    folder = shutil.copytree(sweep[0] / "out", tmp_path / "out")
+    paths, configs = SweepPaths(folder), read_frozen_plan(SweepPaths(folder)).plan().configs
+    for config, status, error in zip(configs, ("failed", "oom", "failed"), ("apple", "apple", "pear"), strict=False):
+        write_failure(paths.run(config.run_id), config, "tiny", status, error, "")
+    shutil.rmtree(paths.run(configs[3].run_id).folder)
+    assert "0 runs to train again" in call("retry", folder, "--error", "plum").output
+    result = call("retry", folder, "--status", "failed", "--error", "apple", "--devices", "cpu")
+    assert (result.exit_code, "1 runs to train again" in result.output) == (1, True)
+    assert "1 failed, 1 oom, 5 ok, 1 waiting" in result.output
+    result = call("retry", folder, "--devices", "cpu")
+    assert "7 ok, 1 waiting" in result.output
+
+
+@pytest.mark.parametrize(("option", "value", "fault"), [
+    ("--status", "lost", "--status: must be one of ['failed', 'oom', 'all'], got 'lost'"),
+    ("--option", "gpu", "--option: must be key=value, as partition=gpu, got 'gpu'"),
+])  # fmt: skip
+def test_a_wrong_option_is_one_line_and_exit_2(sweep, option, value, fault):
+    result = call("retry", sweep[0] / "out", option, value)
+    assert (result.exit_code, fault in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(("options", "fault"), [
+    (["--engine", "lokal"], "engine: must be one of"), (["--devices", "cuda:99"], "devices: must be of"),
+])  # fmt: skip
+def test_a_place_that_is_not_there_is_told_before_anything_is_written(write_spec, tmp_path, options, fault):
+    result = call("run", write_spec(), "--out", tmp_path / "out", *options)
+    assert (result.exit_code, fault in result.output) == (2, True)
+    assert not (tmp_path / "out" / "spec.yaml").exists()
+
+
 def test_without_the_training_extra_the_command_says_what_to_install():
     code = "import sys; sys.modules['pydantic'] = None; from sweeps.__main__ import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +15,12 @@ import pandas as pd
 import pytest
 import yaml
 
+import sweeps
 from scaling import read_evals, read_records, validate_records
-from sweeps import jobs, run_rows
+from sweeps import jobs
+from sweeps.changes import ChangedSweepError
+from sweeps.frozen_code import code_files
+from sweeps.frozen_plan import installed_versions, read_frozen_plan
 from sweeps.grid import make_plan
 from sweeps.measure import weight_norms
 from sweeps.paths import SweepPaths
@@ -30,6 +36,11 @@ UNREPEATABLE = [
     "host", "device", "git_commit",
 ]  # fmt: skip
 SWEEP = [sys.executable, "-m", "sweeps"]
+
+
+def heed_ctrl_c() -> None:
+    """What runs in the background of a script ignores it, and so would its children, and stay so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def results(folder: Path) -> pd.DataFrame:
@@ -95,7 +106,9 @@ def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp
     # With a long run beside each pair, so that the blow never comes too late, however busy the machine.
     spec.write_text(yaml.safe_dump(changed(steps=[20, 40, 5000])))
     command = [*SWEEP, "run", str(spec), "--out", str(folder), "--slots", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed_ctrl_c
+    )
     paths = SweepPaths(folder)
     deadline = time.monotonic() + 120
     while not (0 < sum(paths.run(c.run_id).records.exists() for c in plan.configs) < 8):
@@ -103,7 +116,7 @@ def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp
         time.sleep(0.01)
     if blow == signal.SIGINT:
         process.send_signal(blow)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=60) == 130
         assert b"the same command goes on" in process.stderr.read()
     else:
         os.killpg(process.pid, blow)  # the runner and its workers, as when a machine goes down
@@ -113,17 +126,19 @@ def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp
     done = [c.run_id for c in plan.configs if paths.run(c.run_id).records.exists()]
     assert 0 < len(done) < 8
     before = {run_id: paths.run(run_id).records.stat().st_mtime_ns for run_id in done}
-    assert run_sweep(plan, "", folder, devices=["cpu"]).statuses == {"ok": 8}
+    again = run_sweep(plan, "", folder, devices=["cpu"], accept_changes=True)  # without the long runs
+    assert again.statuses == {"ok": 8}
     assert before == {run_id: paths.run(run_id).records.stat().st_mtime_ns for run_id in done}
     pd.testing.assert_frame_equal(results(folder), results(undisturbed))
 
 
-def test_a_damaged_record_is_trained_again(finished, tmp_path):
-    import shutil
+def copy_of(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "copy")
 
+
+def test_a_damaged_record_is_trained_again(finished, tmp_path):
     plan, undisturbed = finished
-    folder = tmp_path / "copy"
-    shutil.copytree(undisturbed, folder)
+    folder = copy_of(undisturbed, tmp_path)
     path = SweepPaths(folder).run(plan.configs[0].run_id).records
     path.write_bytes(path.read_bytes()[:100])
     assert len(pending_trunks(plan, SweepPaths(folder))) == 1
@@ -136,21 +151,135 @@ def test_reading_the_state_of_a_sweep_needs_no_torch():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""
 
 
-def test_a_run_without_git_is_no_failure(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    run_rows._git_commit.cache_clear()
-    assert run_rows._git_commit() is None
-    run_rows._git_commit.cache_clear()
+# Two runners --------------------------------------------------------------------------------------------------
 
 
-def test_two_runners_on_one_folder_are_refused(tmp_path):
-    import fcntl
+def test_two_runners_on_one_folder_are_refused_until_the_first_is_dead(finished, tmp_path):
+    plan, undisturbed = finished
+    folder = copy_of(undisturbed, tmp_path)
+    code = f"from filelock import FileLock; lock = FileLock({str(SweepPaths(folder).lock)!r}); lock.acquire(); input()"
+    code = code.replace("input()", "print(flush=True); input()")
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    with pytest.raises(SweepBusyError, match="is being run by another process"):
+        run_sweep(plan, "", folder)
+    assert sweep_status([config.run_id for config in plan.configs], SweepPaths(folder)).all_finished
+    holder.kill()
+    holder.communicate()
+    assert run_sweep(plan, "", folder).statuses == {"ok": 8}
 
-    paths = SweepPaths(tmp_path)
-    with open(paths.lock, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(SweepBusyError, match="is being run by another process"):
-            run_sweep(plan_of(), "", tmp_path)
+
+def test_what_is_done_afterwards_is_done_with_the_folder_locked(finished):
+    plan, folder = finished
+
+    def afterwards(status):
+        with pytest.raises(SweepBusyError):
+            run_sweep(plan, "", folder)
+        seen.append(status.statuses)
+
+    seen = []
+    run_sweep(plan, "", folder, afterwards=afterwards)
+    assert seen == [{"ok": 8}]
+
+
+# Changes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_spec_is_told_and_needs_to_be_accepted(finished, tmp_path, monkeypatch):
+    _, undisturbed = finished
+    folder = copy_of(undisturbed, tmp_path)
+    paths, trained = SweepPaths(folder), []
+    monkeypatch.setattr("sweeps.run._train", lambda *args: trained.append(args))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    other = plan_of(recipe__lr=1e-3, steps=[20])
+    with pytest.raises(ChangedSweepError) as told:
+        run_sweep(other, "other", folder, devices=["cpu"])
+    assert str(told.value).splitlines()[:-1] == [
+        "the runs that the spec asks for changed: 4 new, 8 no longer asked for (8 of them finished), 0 the same"
+        " (0 of them finished)",
+        "  steps: 20, 40 -> 20",
+        "  recipe.lr: 0.003 -> 0.001",
+        "  schedule.cooldown_steps: 4, 8 -> 4",
+    ]
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    run_sweep(other, "other", folder, devices=["cpu"], accept_changes=True)
+    assert len(trained) == 1
+    assert set(read_frozen_plan(paths).run_ids) == {config.run_id for config in other.configs}
+
+
+def test_a_larger_grid_is_a_change_and_other_words_are_none(finished, tmp_path):
+    _, undisturbed = finished
+    folder = copy_of(undisturbed, tmp_path)
+    told = r"4 new, 0 no longer.*8 the same \(8 .*\n  steps: 20, 40 -> 20, 40, 60"
+    with pytest.raises(ChangedSweepError, match=told):
+        run_sweep(plan_of(steps=[20, 40, 60]), "", folder)
+    run_sweep(plan_of(steps=[40, 20], train_examples=[800, 200]), "# the same", folder)
+    assert SweepPaths(folder).spec.read_text() == "# the same"
+
+
+def test_where_nothing_is_trained_another_plan_is_no_change(tmp_path, monkeypatch):
+    monkeypatch.setattr("sweeps.run._train", lambda *args: None)
+    run_sweep(plan_of(), "", tmp_path, devices=["cpu"])
+    run_sweep(plan_of(recipe__lr=1e-3), "", tmp_path, devices=["cpu"])
+
+
+def test_changed_code_and_libraries_are_told_where_runs_are_left(finished, tmp_path, monkeypatch):
+    plan, undisturbed = finished
+    folder = copy_of(undisturbed, tmp_path)
+    files = code_files()
+    monkeypatch.setattr("sweeps.run.code_files", lambda: files | {"sweeps/step.py": b"", "sweeps/more.py": b""})
+    run_sweep(plan, "", folder)  # nothing to train
+    shutil.rmtree(SweepPaths(folder).run(plan.configs[0].run_id).folder)
+    with pytest.raises(ChangedSweepError) as told:
+        run_sweep(plan, "", folder)
+    first, second = str(told.value).splitlines()[:2]
+    assert first == "the code changed: sweeps/more.py, sweeps/step.py"
+    assert second == "  7 runs are trained as it was; 1 would be as it is now, of which 0 trainings have begun"
+    monkeypatch.setattr("sweeps.run.code_files", lambda: files)
+    versions = installed_versions()
+    monkeypatch.setattr("sweeps.run.installed_versions", lambda: versions | {"torch": "9.9"})
+    with pytest.raises(ChangedSweepError, match=f"torch changed: {re.escape(versions['torch'])} -> 9.9"):
+        run_sweep(plan, "", folder)
+
+
+def test_a_folder_of_an_older_version_is_taken_as_it_is(finished, tmp_path):
+    _, undisturbed = finished
+    folder = copy_of(undisturbed, tmp_path)
+    SweepPaths(folder).plan.rename(folder / "plan.json")
+    assert run_sweep(plan_of(steps=[20]), "", folder).statuses == {"ok": 4}
+
+
+def test_the_flops_of_each_run_are_frozen(finished):
+    """By hand: 3 x FLOPs an image x images; the shorter run's cooldown, and all of the longer one."""
+    _, folder = finished
+    records = read_records(folder).set_index("run_id")
+    for run in read_frozen_plan(SweepPaths(folder)).runs:
+        assert run.training_flops == 3 * records.loc[run.run_id, "flops_per_image"] * run.num_images
+
+
+@pytest.mark.slow
+def test_edited_code_and_a_killed_worker_change_nothing(finished, tmp_path):
+    """The code is broken while it runs, and its one worker killed: the next worker takes the frozen code."""
+    plan, undisturbed = finished
+    live, folder, spec = tmp_path / "live", tmp_path / "out", tmp_path / "spec.yaml"
+    for package in ("sweeps", "scaling"):
+        shutil.copytree(Path(sweeps.__file__).parents[1] / package, live / package)
+    spec.write_text(yaml.safe_dump(changed()))
+    command = [*SWEEP, "run", str(spec), "--out", str(folder), "--devices", "cpu"]
+    environment = os.environ | {"PYTHONPATH": str(live)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, cwd=tmp_path)
+    paths = SweepPaths(folder)
+    while not any(paths.run(config.run_id).records.exists() for config in plan.configs):
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.01)
+    for name in ("jobs", "train", "evaluate"):
+        (live / "sweeps" / f"{name}.py").write_text("raise RuntimeError('edited')")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (worker,) = [pid for pid in children if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+    os.kill(int(worker), signal.SIGKILL)
+    output = process.communicate()[0].decode()
+    assert "8 ok" in output
+    pd.testing.assert_frame_equal(results(folder), results(undisturbed))
 
 
 # Faults -------------------------------------------------------------------------------------------------------
