@@ -67,7 +67,7 @@ def test_every_run_has_its_folder_with_config_metrics_records_and_evals(finished
         assert len(read_records(paths.records)) == 1
         assert len(read_evals(paths.evals)) == 8
     assert not list(folder.rglob("*.tmp"))
-    assert not list(folder.rglob("checkpoint*"))
+    assert not list(folder.rglob("checkpoint-*"))
 
 
 def test_records_are_valid_and_complete(finished):
