@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Interrupted", "check_stop", "interrupted_by_signals", "note_signals"]
+__all__ = ["Interrupted", "check_stop", "interrupted_by_signals", "note_signals", "noted_signals"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _noted: list[int] = []
@@ -20,6 +20,7 @@ class Interrupted(BaseException):
 
     def __init__(self, signum: int):
         super().__init__(signal.Signals(signum).name)
+        self.signum = signum
         self.exit_code = 128 + signum
 
 
@@ -41,10 +42,29 @@ def interrupted_by_signals() -> Iterator[None]:
 def note_signals() -> None:
     """From now on the signals are noted, for `check_stop` to act on; Ctrl-C is left to the runner, which sends one."""
     for signum in _SIGNALS:
-        signal.signal(signum, signal.SIG_IGN if signum == signal.SIGINT else lambda found, frame: _noted.append(found))
+        signal.signal(signum, signal.SIG_IGN if signum == signal.SIGINT else _note)
+
+
+@contextmanager
+def noted_signals(*more: int) -> Iterator[None]:
+    """Within it the signals, Ctrl-C too, and these more are noted, for `check_stop` to act on; after it none of them.
+
+    For a worker process that is not ours alone, such as Ray's, which is told to stop by Ctrl-C and may be used again.
+    """
+    before = {signum: signal.signal(signum, _note) for signum in (*_SIGNALS, *more)}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        _noted.clear()
 
 
 def check_stop() -> None:
     """Nothing, or `Interrupted` once a signal has been noted."""
     if _noted:
         raise Interrupted(_noted[0])
+
+
+def _note(signum: int, frame: FrameType | None) -> None:
+    _noted.append(signum)
