@@ -1,6 +1,4 @@
-"""A Ray cluster that the tests of this folder share: its nodes take seconds to start."""
-
-import os
+"""A Ray cluster that the tests of this folder share: its nodes and its workers take seconds to start."""
 
 import pytest
 
@@ -11,15 +9,24 @@ STORE_BYTES = 80 * 2**20  # near the least that Ray takes
 
 @pytest.fixture(scope="session")
 def cluster():
-    """One node of 4 CPUs, more than the machine may have: its jobs do little."""
+    """One node of 2 CPUs."""
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        head = {"num_cpus": 4, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+        head = {"num_cpus": 2, "object_store_memory": STORE_BYTES, "include_dashboard": False}
         cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
     yield cluster
     cluster.shutdown()
-    assert "RAY_ADDRESS" not in os.environ
+
+
+@pytest.fixture(scope="module")
+def connection(cluster):
+    """To the cluster, kept from test to test, and its workers with it."""
+    import ray
+
+    ray.init(cluster.address, logging_level="ERROR")
+    yield
+    ray.shutdown()
 
 
 @pytest.fixture
@@ -29,7 +36,7 @@ def make(request, tmp_path):
     def make(name, **options):
         options = {"slots": 2, "resources": Resources()} | options
         if name == "ray":
-            options = {"address": request.getfixturevalue("cluster").address} | options
+            request.getfixturevalue("connection")
         if name == "slurm":
             pytest.importorskip("submitit")
             options = {"job_options": {"cluster": "local"}} | options

@@ -63,12 +63,12 @@ def test_an_exception_ends_its_job_only(make, name):
 def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tmp_path):
     code = tmp_path / "co de"
     shutil.copytree(Path(sweeps.__file__).parent, code / "sweeps", ignore=shutil.ignore_patterns("__pycache__"))
-    engine = make(name, slots=None if name == "ray" else 1, resources=Resources(threads=2, devices=2), code=code)
+    engine = make(name, slots=None if name == "ray" else 1, resources=Resources(threads=1, devices=2), code=code)
     assert engine.num_slots == 1
     (event,) = engine.run(functions.describe_worker, [()])
     assert event.kind == "done", event
     assert event.value["devices"] == ["cpu", "cpu"]
-    assert event.value["threads"] == "2"
+    assert event.value["threads"] == "1"
     assert all(Path(file).is_relative_to(code) for file in event.value["files"]), event.value
 
 
