@@ -83,6 +83,9 @@ class RayEngine:
                     yield Event("progress", job, value)
                 for task_id in ended:
                     yield self._end(running.pop(task_id), task_id)
+        except SystemError as error:
+            # What a signal raises while Ray's C++ waits comes out of it as the cause of this.
+            raise error.__cause__ or error from None
         finally:
             self._stop(list(running))
             self._disconnect()

@@ -1,14 +1,19 @@
 """What every engine of the table does, with real processes: Ray on a local cluster, Slurm's jobs without Slurm."""
 
+import os
 import shutil
+import signal
 import sys
+import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import sweeps
 from sweeps.engines import ENGINES, EngineOptions, Resources, make_engine
+from sweeps.stopping import Interrupted, interrupted_by_signals
 
 from . import functions
 
@@ -73,17 +78,19 @@ def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tm
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_leaving_early_lets_jobs_save_their_state(make, name, tmp_path):
+def test_told_to_stop_while_it_waits_it_lets_jobs_save_their_state(make, name, tmp_path):
     events = make(name).run(functions.save_when_told, [(str(tmp_path), i) for i in range(5)])
     told = set()
     while len(told) < 2:
         told.add(next(events).job)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
     began = time.monotonic()
-    events.close()
-    assert time.monotonic() - began < 20  # not the whole grace of 30 s
-    begun = {path.name.removeprefix("begun-") for path in tmp_path.glob("begun-*")}
-    assert len(begun) == 2
-    assert {path.name.removeprefix("saved-") for path in tmp_path.glob("saved-*")} == begun
+    with interrupted_by_signals(), closing(events), pytest.raises(Interrupted, match="SIGTERM"):
+        list(events)
+    assert time.monotonic() - began < 25  # not the whole grace of 30 s
+    assert {path.name for path in tmp_path.glob("begun-*")} == {f"begun-{job}" for job in told}
+    assert {path.name for path in tmp_path.glob("saved-*")} == {f"saved-{job}" for job in told}
+    assert len(told) == 2
     assert not list(tmp_path.rglob("*.pkl"))
 
 
