@@ -5,7 +5,7 @@ its state is whole and saved.
 """
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -46,14 +46,16 @@ def note_signals() -> None:
 
 
 @contextmanager
-def noted_signals(*more: int) -> Iterator[None]:
+def noted_signals(*more: int) -> Iterator[Sequence[int]]:
     """Within it the signals, Ctrl-C too, and these more are noted, for `check_stop` to act on; after it none of them.
+
+    Gives those that were noted, as they come.
 
     For a worker process that is not ours alone, such as Ray's, which is told to stop by Ctrl-C and may be used again.
     """
     before = {signum: signal.signal(signum, _note) for signum in (*_SIGNALS, *more)}
     try:
-        yield
+        yield _noted
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)

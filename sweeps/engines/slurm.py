@@ -26,6 +26,7 @@ _MAX_TASKS = 1000  # of an array: Slurm's MaxArraySize is 1001 unless a site cha
 _MAX_REQUEUES = 1000  # each goes on from a checkpoint, so that nothing is lost however many there are
 _LOCAL_MINUTES = 60 * 24 * 365
 _KILL_SECONDS = 5.0
+_STEP_SECONDS = 0.1
 _OURS = ("array_parallelism", "cpus_per_task", "map_count", "nodes", "ntasks_per_node", "num_gpus")
 
 
@@ -95,7 +96,8 @@ class SlurmEngine:
                         yield Event("died", left[0], f"its Slurm job ended as {task.job.state}, see its log in slurm/")
                         tasks += submit([left[1:]]) if left[1:] else []
         finally:
-            _stop(tasks, self._cluster, poll)
+            _left(folder / "events").touch()
+            _stop(tasks, self._cluster)
             _forget_pickles(folder)
 
     @property
@@ -167,16 +169,24 @@ class _Task:
     every_seconds: float
 
     def __call__(self) -> None:
-        requeue = signal.getsignal(signal.SIGUSR2)  # submitit's
-        try:
-            with noted_signals(signal.SIGUSR2):
+        requeue, preempted = signal.getsignal(signal.SIGUSR2), False  # the handler is submitit's
+        with noted_signals(signal.SIGUSR2) as noted:
+            try:
                 for index, job in self.jobs:
                     if not has_ended(self.events, index):
                         self._run(index, job)
                     check_stop()
-        except Interrupted as told:
-            if told.signum == signal.SIGUSR2 and callable(requeue):
-                requeue(signal.SIGUSR2, None)  # keeps what `checkpoint` returns, queues the job again and leaves
+            except Interrupted:
+                preempted = self._is_preempted(noted)
+        if preempted and callable(requeue):
+            requeue(signal.SIGUSR2, None)  # keeps what `checkpoint` returns, queues the job again and leaves
+
+    def _is_preempted(self, noted: Sequence[int]) -> bool:
+        """Told by SIGUSR2, which on preemption comes after SIGTERM; without it the job was cancelled."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        while signal.SIGUSR2 not in noted and time.monotonic() < deadline and not _left(self.events).exists():
+            time.sleep(_STEP_SECONDS)
+        return signal.SIGUSR2 in noted
 
     def checkpoint(self) -> Any:
         """For submitit: what runs when the job starts again. Jobs that have ended are passed over."""
@@ -237,18 +247,18 @@ def _checked(given: Mapping[str, Any], cluster: str) -> Mapping[str, Any]:
     return given
 
 
-def _stop(tasks: list[_Submitted], cluster: str, poll: float) -> None:
+def _stop(tasks: list[_Submitted], cluster: str) -> None:
     """SIGTERM for those that run, which save their state and leave; Slurm kills those that do not in time."""
     for task in tasks:
         if cluster == "slurm":
             task.job.cancel(check=False)
         else:
             _signal(task, signal.SIGTERM)
-    _wait(tasks, GRACE_SECONDS, poll)
+    _wait(tasks, GRACE_SECONDS)
     if cluster == "local" and (left := [task for task in tasks if not task.job.done()]):
         for task in left:
             task.job.cancel()  # submitit's own way: Ctrl-C, and a second later the end
-        _wait(left, _KILL_SECONDS, poll)
+        _wait(left, _KILL_SECONDS)
 
 
 def _signal(task: _Submitted, signum: int) -> None:
@@ -258,10 +268,15 @@ def _signal(task: _Submitted, signum: int) -> None:
             os.kill(int(task.job.job_id), signum)
 
 
-def _wait(tasks: list[_Submitted], seconds: float, poll: float) -> None:
+def _left(events: Path) -> Path:
+    """There once the runner has left, so that a task which is told to stop is not to come back."""
+    return events.with_name("left")
+
+
+def _wait(tasks: list[_Submitted], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while any(not task.job.done() for task in tasks) and time.monotonic() < deadline:
-        time.sleep(min(poll, 1.0))
+        time.sleep(_STEP_SECONDS)
 
 
 def _forget_pickles(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def describe_worker(devices, report):
     return {
         "devices": list(devices),
         "threads": os.environ["OMP_NUM_THREADS"],
+        "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
         "files": [sweeps.__file__, sweeps.progress.__file__, sys.modules["sweeps.stopping"].__file__],
         "pid": os.getpid(),
     }
@@ -68,15 +70,24 @@ def wait_for(folder, name, index, devices, report):
 
 
 def preempted(folder, index, devices, report):
-    """The second job's task is told once to make room for others; returns how often the job was begun."""
+    """The second job's task makes room for others once, told as Slurm does; returns how often the job was begun."""
     begun = Path(folder, f"begun-{index}")
     times = int(begun.read_text()) + 1 if begun.exists() else 1
     begun.write_text(str(times))
     if index == 1 and times == 1:
-        os.kill(os.getpid(), signal.SIGUSR2)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR2)).start()
+        os.kill(os.getpid(), signal.SIGTERM)
         try:
             check_stop()
         except Interrupted:
             Path(folder, "saved").touch()
             raise
     return times
+
+
+def meet(folder, how_many, index, devices, report):
+    """Ends once so many have begun."""
+    Path(folder, f"begun-{index}").touch()
+    while len(list(Path(folder).glob("begun-*"))) < how_many:
+        time.sleep(0.02)
+    return os.environ["CUDA_VISIBLE_DEVICES"], devices

@@ -1,9 +1,12 @@
 """The Slurm engine: its jobs without Slurm, and what it would ask of Slurm."""
 
+import sys
+
 import pytest
 
 from sweeps.engines import EngineOptions, Resources, make_engine
 from sweeps.engines.event_files import EventReader, EventWriter, has_ended
+from sweeps.engines.slurm import _POLL_SECONDS
 
 from . import functions
 
@@ -45,29 +48,89 @@ def test_without_slurm(make, monkeypatch):
         make("slurm", job_options={"time": "60"})
 
 
-def test_what_is_asked_of_slurm(tmp_path, monkeypatch):
-    """With commands of Slurm's names that keep what they are given and answer nothing useful."""
-    commands = tmp_path / "bin"
-    commands.mkdir()
-    for name in ("srun", "sbatch", "sacct", "scancel"):
-        (commands / name).write_text("#!/bin/sh\nexit 1\n")
-        (commands / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(commands), prepend=":")
+# Slurm's commands, as far as submitit uses them, for a machine without Slurm: an array's tasks are groups of processes.
+COMMANDS = {
+    "sbatch": """
+import os, re, subprocess, sys
+text = open(sys.argv[-1]).read()
+array = re.search(r"--array=0-(\\d+)", text)
+job = str(len(os.listdir(HERE)) + 100)
+for task in range(int(array[1]) + 1) if array else [None]:
+    name = job if task is None else f"{job}_{task}"
+    env = os.environ | {"SLURM_JOB_ID": job, "SLURM_NTASKS": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0",
+                        "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "localhost", "SLURM_JOB_NUM_NODES": "1"}
+    if task is not None:
+        env |= {"SLURM_ARRAY_JOB_ID": job, "SLURM_ARRAY_TASK_ID": str(task)}
+    started = subprocess.Popen(["bash", sys.argv[-1]], env=env, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    open(os.path.join(HERE, name), "w").write(str(started.pid))
+print("Submitted batch job", job)
+""",
+    "srun": """
+import os, sys
+command = sys.argv[sys.argv.index("env"):]
+os.execvp(command[0], command)
+""",
+    "sacct": """
+import os
+def alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+print("JobID|State|NodeList")
+for name in os.listdir(HERE):
+    print(name, "RUNNING" if alive(int(open(os.path.join(HERE, name)).read())) else "FAILED", "localhost", sep="|")
+""",
+    "scancel": """
+import os, signal, sys
+try:
+    os.killpg(int(open(os.path.join(HERE, sys.argv[1])).read()), signal.SIGTERM)
+except ProcessLookupError:
+    pass
+""",
+}
+
+
+@pytest.fixture
+def commands(tmp_path, monkeypatch):
+    folder, jobs = tmp_path / "bin", tmp_path / "jobs"
+    folder.mkdir()
+    jobs.mkdir()
+    for name, text in COMMANDS.items():
+        (folder / name).write_text(f"#!{sys.executable} -S\nHERE = {str(jobs)!r}\n{text.lstrip()}")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    monkeypatch.setitem(_POLL_SECONDS, "slurm", 0.5)
+
+
+def test_an_array_of_slurm(commands, make, tmp_path):
+    engine = make("slurm", job_options={"time": "60"})
+    events = list(engine.run(functions.die, [("well",), ("kill",), ("good",)]))
+    assert sorted((e.kind, e.job) for e in events) == [("died", 1), ("done", 0), ("done", 2)]
+    assert "its Slurm job ended as FAILED" in next(e.value for e in events if e.kind == "died")
+
+
+def test_leaving_cancels_the_jobs_of_slurm(commands, make, tmp_path):
+    events = make("slurm", job_options={"time": "60"}).run(
+        functions.save_when_told, [(str(tmp_path), i) for i in (0, 1)]
+    )
+    while len(list(tmp_path.glob("begun-*"))) < 2:
+        next(events)
+    events.close()
+    assert len(list(tmp_path.glob("saved-*"))) == 2
+
+
+def test_what_is_asked_of_slurm(commands, tmp_path):
     given = {"time": "90", "partition": "gpu", "gpus_per_node": "2", "additional_parameters": '{"nice": 100}'}
     options = EngineOptions(tmp_path / "my sweep", tmp_path / "code", Resources(3, 2), slots=7, job_options=given)
     engine = make_engine("slurm", options)
     assert engine.num_slots == 7
     executor = engine._executor(tmp_path)._executor
     text = executor._make_submission_file_text("true", "uid")
-    for line in (
-        "partition=gpu",
-        "time=90",
-        "cpus-per-task=6",
-        "gpus-per-node=2",
-        "nice=100",
-        "signal=USR2@90",
-        "nodes=1",
-    ):
+    asked = ("partition=gpu", "time=90", "cpus-per-task=6", "gpus-per-node=2", "nice=100", "signal=USR2@90", "nodes=1")
+    for line in asked:
         assert f"#SBATCH --{line}\n" in text, text
     assert executor.parameters["array_parallelism"] == 7
     assert f"PYTHONPATH={tmp_path / 'code'}" in executor.python
