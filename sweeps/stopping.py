@@ -20,7 +20,6 @@ class Interrupted(BaseException):
 
     def __init__(self, signum: int):
         super().__init__(signal.Signals(signum).name)
-        self.signum = signum
         self.exit_code = 128 + signum
 
 
@@ -42,24 +41,7 @@ def interrupted_by_signals() -> Iterator[None]:
 def note_signals() -> None:
     """From now on the signals are noted, for `check_stop` to act on; Ctrl-C is left to the runner, which sends one."""
     for signum in _SIGNALS:
-        signal.signal(signum, signal.SIG_IGN if signum == signal.SIGINT else _note)
-
-
-@contextmanager
-def noted_signals(*more: int) -> Iterator[Sequence[int]]:
-    """Within it the signals, Ctrl-C too, and these more are noted, for `check_stop` to act on; after it none of them.
-
-    Gives those that were noted, as they come.
-
-    For a worker process that is not ours alone, such as Ray's, which is told to stop by Ctrl-C and may be used again.
-    """
-    before = {signum: signal.signal(signum, _note) for signum in (*_SIGNALS, *more)}
-    try:
-        yield _noted
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-        _noted.clear()
+        signal.signal(signum, signal.SIG_IGN if signum == signal.SIGINT else lambda found, frame: _noted.append(found))
 
 
 def check_stop() -> None:
@@ -68,5 +50,17 @@ def check_stop() -> None:
         raise Interrupted(_noted[0])
 
 
-def _note(signum: int, frame: FrameType | None) -> None:
-    _noted.append(signum)
+@contextmanager
+def noted_signals(*more: int) -> Iterator[Sequence[int]]:
+    """Within it the signals, Ctrl-C too, and these more are noted, for `check_stop` to act on; after it none of them.
+
+    Gives those that were noted, as they come. For a worker process that is not ours alone, such as Ray's, which is told
+    to stop by Ctrl-C and may be used again.
+    """
+    before = {signum: signal.signal(signum, lambda found, frame: _noted.append(found)) for signum in (*_SIGNALS, *more)}
+    try:
+        yield _noted
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        _noted.clear()

@@ -41,19 +41,11 @@ class RayEngine:
         takes = options.resources
         self._cpus = takes.threads * takes.devices
         self._most = _most_slots(options)
-        self._connect()
+        if options.address:
+            self._connect()
         try:
-            self._on_gpu = options.devices is None and self._ray.cluster_resources().get("GPU", 0) > 0
-            if self._on_gpu and takes.devices > 1 < options.slots_per_device:
-                raise ValueError(
-                    f"slots_per_device: Ray shares no devices among jobs that take several, got "
-                    f"{options.slots_per_device} with {takes.devices} devices a run"
-                )
-            if not self._num_places():
-                raise ValueError(
-                    f"engine: no node of the Ray cluster has the {self._cpus} CPUs"
-                    f"{f' and {takes.devices} GPUs' if self._on_gpu else ''} that a run takes"
-                )
+            self._on_gpu = options.devices is None and any(node.get("GPU", 0) > 0 for node in self._nodes())
+            self._check_room()
         except ValueError:
             self._disconnect()
             raise
@@ -90,10 +82,33 @@ class RayEngine:
             self._stop(list(running))
             self._disconnect()
 
+    def _check_room(self) -> None:
+        takes, share = self._options.resources, self._options.slots_per_device
+        if self._on_gpu and takes.devices > 1 < share:
+            raise ValueError(
+                f"slots_per_device: Ray shares no devices among jobs that take several, got {share} for runs that "
+                f"take {takes.devices}"
+            )
+        if not self._num_places():
+            gpus = f" and {takes.devices} GPUs" if self._on_gpu else ""
+            raise ValueError(f"engine: no node of the Ray cluster has the {self._cpus} CPUs{gpus} that a run takes")
+
+    def _nodes(self) -> list[Mapping[str, float]]:
+        """What the nodes of the moment have; of a cluster of our own, what it will have when it starts."""
+        if self._ray.is_initialized():
+            return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        return [self._own_resources()]
+
+    def _own_resources(self) -> dict[str, int]:
+        """The CPUs that all slots take where slots are asked for, else this machine's, and room for a job at least."""
+        import torch
+
+        cpus = self._cpus * self._most if self._most else max(self._cpus, os.cpu_count() or 1)
+        return {"CPU": cpus, "GPU": torch.cuda.device_count() if self._options.devices is None else 0}
+
     def _num_places(self) -> int:
-        """Jobs that there is room for on the nodes of the moment."""
-        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        room = sum(self._places(resources) for resources in nodes)
+        """Jobs that there is room for."""
+        room = sum(self._places(resources) for resources in self._nodes())
         return room if self._most is None else min(room, self._most)
 
     def _places(self, resources: Mapping[str, float]) -> int:
@@ -161,19 +176,18 @@ class RayEngine:
     def _connect(self) -> None:
         if self._ray.is_initialized():
             return
-        address = self._options.address
-        own = {"num_cpus": self._own_cpus(), "include_dashboard": False, "object_store_memory": _STORE_BYTES}
+        address, arguments = self._options.address, {}
+        if not address:
+            own = self._own_resources()
+            arguments = {"num_cpus": own["CPU"], "num_gpus": own["GPU"], "include_dashboard": False}
+            arguments["object_store_memory"] = _STORE_BYTES
         try:
             with _signals_kept(), _environment(_ENVIRONMENT):
-                self._ray.init(address or "local", logging_level=logging.ERROR, **({} if address else own))
+                self._ray.init(address or "local", logging_level=logging.ERROR, **arguments)
         except (OSError, RuntimeError, ValueError) as error:
             where = f"no Ray cluster at {address!r}" if address else "Ray does not start here"
             raise ValueError(f"address: {where}: {one_line(error)}") from error
         self._ours = True
-
-    def _own_cpus(self) -> int:
-        """What all slots take where they are asked for, else this machine's, and room for one job at least."""
-        return self._cpus * self._most if self._most else max(self._cpus, os.cpu_count() or 1)
 
     def _disconnect(self) -> None:
         if self._ours:
@@ -231,7 +245,7 @@ def _most_slots(options: EngineOptions) -> int | None:
     if set(options.devices) != {"cpu"}:
         got = list(options.devices)
         raise ValueError(f"devices: Ray hands out GPUs itself, set CUDA_VISIBLE_DEVICES for its nodes; got {got}")
-    return max(1, min(options.slots or len(options.devices), len(options.devices)) // options.resources.devices)
+    return options.slots or max(1, len(options.devices) // options.resources.devices)
 
 
 @contextmanager

@@ -34,7 +34,6 @@ def test_jobs_of_a_node_that_is_killed_die_and_the_others_are_done(cluster, tmp_
         assert sorted(ends) == list(range(5))
         (died,) = [job for job, event in ends.items() if event.kind == "died"]
         assert ends[died].value.startswith("NodeDiedError: Task failed because the node")
-        assert not ray.is_initialized()
         again = engine.run(functions.wait_for, [(str(tmp_path), "go", died)])
         assert [(e.kind, e.value) for e in again if e.kind != "progress"] == [("done", died)]
         assert signal.getsignal(signal.SIGTERM) is on_signal
@@ -66,8 +65,11 @@ def test_what_a_cluster_cannot_give(make):
 
 @pytest.mark.slow
 def test_a_cluster_of_our_own_is_started_and_stopped(tmp_path):
-    engine = make_engine("ray", EngineOptions(tmp_path, slots=3))
+    """When jobs are given to it, so that engines for jobs that take more can be made beside it."""
+    engine = make_engine("ray", EngineOptions(tmp_path, slots=3, devices=["cpu"]))
+    assert make_engine("ray", EngineOptions(tmp_path, resources=Resources(99, 2), devices=["cpu"])).num_slots == 1
     assert engine.num_slots == 3
+    assert not ray.is_initialized()
     assert [e.kind for e in engine.run(functions.add, [(1, 2)])] == ["progress", "done"]
     assert not ray.is_initialized()
 
