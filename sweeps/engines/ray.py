@@ -222,14 +222,16 @@ def _travelling(options: EngineOptions, on_gpu: bool) -> Callable[[int, bytes, A
     """`work`, wrapped so that Ray sends the wrapper itself and not its name.
 
     Ray lets its workers look for packages in the runner's own folder first. The job is unpickled, and this package
-    imported, only when the frozen code comes before that.
+    imported, only when the frozen code comes before that. Folders in a spec may be relative to the runner's.
     """
-    code = os.path.abspath(options.code) if options.code else None
+    code, here = os.path.abspath(options.code) if options.code else None, os.getcwd()
     devices = device_names(options.resources.devices, on_gpu)
 
     def travelling(job: int, payload: bytes, reports: Any) -> tuple[str, int, Any]:
+        import os
         import sys
 
+        os.chdir(here)
         if code is not None and sys.path[0] != code:
             sys.path.insert(0, code)
         from sweeps.engines.ray import work

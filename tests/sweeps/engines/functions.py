@@ -43,6 +43,7 @@ def describe_worker(devices, report):
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
         "files": [sweeps.__file__, sweeps.progress.__file__, sys.modules["sweeps.stopping"].__file__],
         "pid": os.getpid(),
+        "folder": os.getcwd(),
     }
 
 

@@ -65,7 +65,9 @@ def test_an_exception_ends_its_job_only(make, name):
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tmp_path):
+def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")  # folders in a spec are relative to it
     code = tmp_path / "co de"
     shutil.copytree(Path(sweeps.__file__).parent, code / "sweeps", ignore=shutil.ignore_patterns("__pycache__"))
     engine = make(name, slots=None if name == "ray" else 1, resources=Resources(threads=1, devices=2), code=code)
@@ -74,6 +76,7 @@ def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tm
     assert event.kind == "done", event
     assert event.value["devices"] == ["cpu", "cpu"]
     assert event.value["threads"] == "1"
+    assert event.value["folder"] == str(tmp_path / "here")
     assert all(Path(file).is_relative_to(code) for file in event.value["files"]), event.value
 
 
