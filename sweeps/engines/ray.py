@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import signal
+import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ __all__ = ["RayEngine", "work"]
 
 _WAIT_SECONDS = 0.5  # between looks at what the jobs report
 _FLUSH_SECONDS = 5.0  # that a job which is done waits for its last report to arrive
+_ANSWER_SECONDS = 10.0
 _STORE_BYTES = 100 * 2**20  # of a cluster of our own, near the least that Ray takes: a job and its result are small
 # No word to Ray's makers; the second is what Ray will do by default, and says so in a warning as long as it is unset.
 _ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -182,6 +184,8 @@ class RayEngine:
             arguments = {"num_cpus": own["CPU"], "num_gpus": own["GPU"], "include_dashboard": False}
             arguments["object_store_memory"] = _STORE_BYTES
         try:
+            if address:
+                _check_answers(address)
             with _signals_kept(), _environment(_ENVIRONMENT):
                 self._ray.init(address or "local", logging_level=logging.ERROR, **arguments)
         except (OSError, RuntimeError, ValueError) as error:
@@ -248,6 +252,17 @@ def _most_slots(options: EngineOptions) -> int | None:
         got = list(options.devices)
         raise ValueError(f"devices: Ray hands out GPUs itself, set CUDA_VISIBLE_DEVICES for its nodes; got {got}")
     return options.slots or max(1, len(options.devices) // options.resources.devices)
+
+
+def _check_answers(address: str) -> None:
+    """Ray itself goes on asking for minutes.
+
+    Raises:
+        OSError: nothing listens there.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
 
 
 @contextmanager

@@ -20,7 +20,6 @@ def test_a_cluster_of_our_own_is_started_and_stopped(tmp_path):
     assert not ray.is_initialized()
 
 
-@pytest.mark.slow
 def test_no_cluster_at_the_address(tmp_path):
-    with pytest.raises(ValueError, match=r"address: no Ray cluster at '127.0.0.1:1': "):
+    with pytest.raises(ValueError, match=r"address: no Ray cluster at '127.0.0.1:1': ConnectionRefusedError"):
         make_engine("ray", EngineOptions(tmp_path, address="127.0.0.1:1"))
