@@ -6,11 +6,14 @@ its state is whole and saved.
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["Interrupted", "check_stop", "held_signals", "interrupted_by_signals", "leave_on_signals", "note_signals"]
+__all__ = [
+    "Interrupted", "check_stop", "held_signals", "interrupted_by_signals", "leave_on_signals", "note_signals",
+    "noted_signals",
+]  # fmt: skip
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _noted: list[int] = []
@@ -89,3 +92,19 @@ def check_stop() -> None:
     """Nothing, or `Interrupted` once a signal has been noted."""
     if _noted:
         raise Interrupted(_noted[0])
+
+
+@contextmanager
+def noted_signals(*more: int) -> Iterator[Sequence[int]]:
+    """Within it the signals, Ctrl-C too, and these more are noted, for `check_stop` to act on; after it none of them.
+
+    Gives those that were noted, as they come. For a worker process that is not ours alone, such as Ray's, which is told
+    to stop by Ctrl-C and may be used again.
+    """
+    before = {signum: signal.signal(signum, lambda found, frame: _noted.append(found)) for signum in (*_SIGNALS, *more)}
+    try:
+        yield _noted
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        _noted.clear()

@@ -6,7 +6,7 @@ from .base import Engine, EngineOptions, Event, Resources
 
 __all__ = ["ENGINES", "Engine", "EngineOptions", "Event", "Resources", "make_engine"]
 
-ENGINES = {"local": "LocalEngine"}
+ENGINES = {"local": "LocalEngine", "ray": "RayEngine", "slurm": "SlurmEngine"}
 """Each engine's name, which is its module's too, and its class, made from `EngineOptions`."""
 
 
@@ -14,8 +14,7 @@ def make_engine(name: str, options: EngineOptions) -> Engine:
     """The engine of that name.
 
     Raises:
-        ValueError: no such engine, or options that it cannot take.
-        ModuleNotFoundError: a package that it takes is not installed.
+        ValueError: no such engine, a package that it takes is not installed, or options that it cannot take.
     """
     if name not in ENGINES:
         raise ValueError(f"engine: must be one of {list(ENGINES)}, got {name!r}")
