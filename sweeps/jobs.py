@@ -24,9 +24,11 @@ from .data.datasets import task_name
 from .data.duplicates import duplicate_rows, upstream_duplicates
 from .data.training import load_training_data
 from .grid import Trunk
+from .micro_batches import num_parts
+from .parallel import train_on_devices
 from .paths import RunPaths, SweepPaths, write_json, write_text
 from .saved_model import save_model
-from .train import FinishedRun, train_trunk
+from .train import FinishedRun
 
 __all__ = ["run_trunk", "write_failure"]
 
@@ -72,7 +74,7 @@ def run_trunk(
         cost = run_cost(config)  # before training: a teacher that goes meanwhile costs nothing
         data = load_training_data(config, target)
         paths = sweep.trunk(trunk.trunk_id)
-        for finished in train_trunk(trunk.configs, data, paths, target, _throttled(report)):
+        for finished in train_on_devices(trunk.configs, data, paths, devices, _throttled(report)):
             run_paths = sweep.run(finished.config.run_id)
             status = _write_finished(finished, trunk, run_paths, name, device, cost)
             statuses[status] = statuses.get(status, 0) + 1
@@ -119,6 +121,7 @@ def _write_finished(finished: FinishedRun, trunk: Trunk, paths: RunPaths, name: 
         **vars(cost.model),
         "flops_rule": cost.rule,
         **_provenance(device),
+        "num_micro_batches": num_parts(config),
         "trunk_id": trunk.trunk_id if shared else None,
         "branch_step": config.branch_step if shared else None,
         "upstream_error": None,
@@ -229,7 +232,6 @@ def _provenance(device: str) -> dict[str, Any]:
     return {
         "device": torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine(),
         "host": socket.gethostname(),
-        "num_micro_batches": 1,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
         "torch_version": torch.__version__,
         "git_commit": _git_commit(),

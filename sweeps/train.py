@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,6 +34,9 @@ from .schedules import learning_rate_factor
 from .state import TrainingState, load_checkpoint, save_checkpoint
 from .step import TrainingStep
 from .verdicts import has_stalled
+
+if TYPE_CHECKING:
+    from .parallel import DeviceGroup
 
 __all__ = ["FinishedRun", "Trainer", "new_state", "train_trunk"]
 
@@ -65,6 +68,8 @@ def train_trunk(
     paths: TrunkPaths,
     device: torch.device,
     on_step: Callable[[int], None] = lambda num_images: None,
+    num_micro_batches: int | None = None,
+    group: "DeviceGroup | None" = None,
 ) -> Iterator[FinishedRun]:
     """Train the runs of one trunk, shortest first, and yield each when it is evaluated.
 
@@ -73,6 +78,8 @@ def train_trunk(
     Args:
         configs: runs that differ only in their steps and cooldown.
         on_step: told how many images each step trained or fine-tuned on, to show progress.
+        num_micro_batches: parts of each batch; None is the config's.
+        group: the devices that share each batch, of which this process has the first; None where there is one.
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     longest = configs[-1]
@@ -80,7 +87,7 @@ def train_trunk(
     state = _resumed(longest, paths, device, configs[0].branch_step) or new_state(longest, device)
     write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
     with closing(training_source(longest, data, device)) as source:
-        trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device))
+        trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device), num_micro_batches, group)
         for config in configs:
             # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
             trainer.advance(state, longest, config.branch_step, save=True)
@@ -102,11 +109,15 @@ class Trainer:
     device: torch.device
     on_step: Callable[[int], None]
     teacher: nn.Module | None = None
+    num_micro_batches: int | None = None
+    group: "DeviceGroup | None" = None
 
     def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
         """Train until `stop`, or until the run diverges or stalls."""
-        step = TrainingStep(config, self.device, self.teacher, cropped=self.source.crops)
+        step = TrainingStep(config, self.device, self.teacher, self.source.crops, self.num_micro_batches, self.group)
         every = config.evaluate.every_steps
+        if self.group is not None:
+            state.energy_joules = None  # the meter sees one of the devices
         energy, saved = EnergyMeter(self.device), time.monotonic()
         while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
