@@ -1,5 +1,6 @@
 """The loss of a training batch, and the bias that a sigmoid loss starts from."""
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 if TYPE_CHECKING:
     from .config import RecipeConfig
 
-__all__ = ["distillation_loss", "init_head_bias", "training_loss"]
+__all__ = ["distillation_loss", "init_head_bias", "training_loss", "untrained_loss"]
 
 
 def training_loss(logits: torch.Tensor, targets: torch.Tensor, recipe: "RecipeConfig") -> torch.Tensor:
@@ -47,6 +48,19 @@ def distillation_loss(
     """
     taught = _LOSSES[recipe.label_loss](distillation_logits.float(), teacher_classes, 0.0)
     return (training_loss(logits, targets, recipe) + taught) / 2
+
+
+def untrained_loss(recipe: "RecipeConfig", num_classes: int) -> float:
+    """The loss of a model whose logits are the classifier's initial bias; with the contrastive loss its upper bound.
+
+    Khosla et al. 2020 (arXiv 2004.11362), Eq. 2: log(batch) and, of cosines in [-1, 1], twice 1 / temperature.
+    """
+    loss = float(
+        training_loss(torch.full((1, num_classes), recipe.head_bias), torch.zeros(1, dtype=torch.int64), recipe)
+    )
+    if recipe.contrastive_temperature is None:
+        return loss
+    return loss + math.log(recipe.batch_size) + 2 / recipe.contrastive_temperature
 
 
 @torch.no_grad()

@@ -47,7 +47,7 @@ def drop_path_of_part(model: nn.Module, rows: slice, num_images: int, device: to
     index = torch.arange(rows.start, rows.stop, device=device)  # a tensor: numbers would be compiled in, part for part
     for layer in layers:
         layer.__class__ = _DropPathOfPart
-        layer.index, layer.num_images = index, num_images
+        layer.index, layer.num_images = index, num_images  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -34,6 +34,7 @@ from .data.training import TrainingData, load_training_data, training_source
 from .initial import initial_model
 from .micro_batches import split_rows
 from .optimizers import build_optimizer
+from .out_of_memory import is_out_of_memory
 from .paths import TrunkPaths
 from .saved_model import load_model
 from .state import TrainingState
@@ -53,8 +54,8 @@ class DeviceGroup:
     def __init__(self, rank: int, num_devices: int) -> None:
         self.rank, self.num_devices = rank, num_devices
 
-    def begin(self, step: int) -> None:
-        """Number 0 tells the others that the batch of this step is next."""
+    def begin(self, step: int, num_micro_batches: int | None) -> None:
+        """Number 0 tells the others which batch is next, and in how many parts each of them takes its own."""
 
     def rows(self, num_images: int) -> slice:
         """Of a batch those that are this process's."""
@@ -96,25 +97,21 @@ def train_on_devices(
     paths: TrunkPaths,
     devices: Sequence[str],
     on_step: Callable[[int], None] = lambda num_images: None,
-    num_micro_batches: int | None = None,
+    **options: Any,
 ) -> Iterator[FinishedRun]:
-    """`train_trunk` on as many devices as its runs take; on one it is that.
+    """`train_trunk`, whose options it takes, on as many devices as its runs take.
 
     Raises:
         ValueError: fewer devices than the runs take.
         RuntimeError: a peer failed or died: which, and how.
         torch.OutOfMemoryError: this process's device or a peer's has too little memory.
     """
-    with device_group(configs[0], devices, num_micro_batches) as group:
-        yield from train_trunk(
-            configs, data, paths, torch.device(devices[0]), on_step, num_micro_batches=num_micro_batches, group=group
-        )
+    with device_group(configs[0], devices) as group:
+        yield from train_trunk(configs, data, paths, torch.device(devices[0]), on_step, group=group, **options)
 
 
 @contextmanager
-def device_group(
-    config: RunConfig, devices: Sequence[str], num_micro_batches: int | None = None
-) -> Iterator[DeviceGroup | None]:
+def device_group(config: RunConfig, devices: Sequence[str]) -> Iterator[DeviceGroup | None]:
     """This process as number 0 of a group of `config.devices_per_run`, whose peers end with it; None alone."""
     count = config.devices_per_run
     if count == 1:
@@ -123,7 +120,7 @@ def device_group(
     if len(devices) < count:
         raise ValueError(f"devices_per_run: the run takes {count} devices, got {list(devices)}")
     with TemporaryDirectory(prefix="sweeps-") as folder:
-        group = _Leader(config, tuple(devices[:count]), Path(folder, "store"), num_micro_batches)
+        group = _Leader(config, tuple(devices[:count]), Path(folder, "store"))
         try:
             yield group
         except (RuntimeError, OSError, EOFError) as error:
@@ -141,19 +138,19 @@ class _Peer(NamedTuple):
 class _Leader(DeviceGroup):
     """Number 0, which starts and ends the others. They join at the first step: loading data may take long."""
 
-    def __init__(self, config: RunConfig, devices: tuple[str, ...], store: Path, num_micro_batches: int | None) -> None:
+    def __init__(self, config: RunConfig, devices: tuple[str, ...], store: Path) -> None:
         super().__init__(0, len(devices))
         self._device, self._store = torch.device(devices[0]), store
-        self._peers = [_start(config, devices, rank, store, num_micro_batches) for rank in range(1, len(devices))]
+        self._peers = [_start(config, devices, rank, store) for rank in range(1, len(devices))]
         self._is_joined = self._is_closed = False
 
-    def begin(self, step: int) -> None:
+    def begin(self, step: int, num_micro_batches: int | None) -> None:
         if not self._is_joined:
             for peer in self._peers:
                 if (fault := peer.connection.recv()) is not None:
                     raise _as_error(peer.device, *fault)
         for peer in self._peers:
-            peer.connection.send(step)
+            peer.connection.send((step, num_micro_batches))
         if not self._is_joined:
             _join(self, self._device, self._store)
             self._is_joined = True
@@ -162,7 +159,7 @@ class _Leader(DeviceGroup):
 
     def explained(self, error: Exception) -> Exception:
         """The peer's fault where one failed or died, else the error itself."""
-        if isinstance(error, torch.OutOfMemoryError):
+        if is_out_of_memory(error):
             return error
         wait([peer.process.sentinel for peer in self._peers], timeout=_LEAVE_SECONDS)
         for peer in self._peers:
@@ -196,8 +193,8 @@ class _Leader(DeviceGroup):
             os._exit(1)
 
 
-def _as_error(device: str, kind: str, message: str, trace: str) -> Exception:
-    error = (torch.OutOfMemoryError if kind == "OutOfMemoryError" else RuntimeError)(f"on {device}: {kind}: {message}")
+def _as_error(device: str, is_memory: bool, message: str, trace: str) -> Exception:
+    error = (torch.OutOfMemoryError if is_memory else RuntimeError)(f"on {device}: {message}")
     error.add_note(trace)
     return error
 
@@ -209,7 +206,7 @@ def _join(group: DeviceGroup, device: torch.device, store: Path) -> None:
         options["device_id"] = device
     dist.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
-        store=dist.FileStore(str(store), group.num_devices),
+        init_method=store.as_uri(),
         rank=group.rank,
         world_size=group.num_devices,
         timeout=_TIMEOUT,
@@ -217,10 +214,10 @@ def _join(group: DeviceGroup, device: torch.device, store: Path) -> None:
     )
 
 
-def _start(config: RunConfig, devices: tuple[str, ...], rank: int, store: Path, num_micro_batches: int | None) -> _Peer:
+def _start(config: RunConfig, devices: tuple[str, ...], rank: int, store: Path) -> _Peer:
     ours, theirs = _CONTEXT.Pipe()
     process = _CONTEXT.Process(
-        target=_serve, args=(theirs, config, devices[rank], DeviceGroup(rank, len(devices)), store, num_micro_batches)
+        target=_serve, args=(theirs, config, devices[rank], DeviceGroup(rank, len(devices)), store)
     )
     process.start()
     theirs.close()
@@ -233,18 +230,18 @@ def _serve(
     device: str,
     group: DeviceGroup,
     store: Path,
-    num_micro_batches: int | None,
 ) -> None:
     """A peer: gradients until the pipe closes. To stop is number 0's to decide, whoever the signals are sent to."""
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        _add_gradients(connection, config, torch.device(device), group, store, num_micro_batches)
+        _add_gradients(connection, config, torch.device(device), group, store)
     except EOFError:
         pass
     except Exception as error:  # number 0 raises it again
-        fault = (type(error).__name__, " ".join(str(error).split()), traceback.format_exc())
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        fault = (is_out_of_memory(error), message, traceback.format_exc())
         with suppress(OSError):
             connection.send(fault)
         sys.exit(1)
@@ -266,7 +263,6 @@ def _add_gradients(
     device: torch.device,
     group: DeviceGroup,
     store: Path,
-    num_micro_batches: int | None,
 ) -> None:
     torch.set_num_threads(config.threads)
     model = accelerate(initial_model(config), config, device)
@@ -274,12 +270,12 @@ def _add_gradients(
     data = load_training_data(config, torch.device("cpu"))
     teacher = None if config.recipe.teacher is None else load_model(config.recipe.teacher, device)
     with closing(training_source(config, data, device)) as source:
-        step = TrainingStep(config, device, teacher, source.crops, num_micro_batches, group)
         connection.send(None)  # ready
-        state.step = connection.recv()
+        state.step, num_micro_batches = connection.recv()
         _join(group, device, store)
         while True:
+            step = TrainingStep(config, device, teacher, source.crops, num_micro_batches, group)
             gradient = step.gradient(state, source.batch(state.step))
             for _ in range(1 if config.recipe.sam_rho is None else 2):
                 gradient()
-            state.step = connection.recv()
+            state.step, num_micro_batches = connection.recv()

@@ -1,14 +1,19 @@
 """Every path of a sweep's folder, spelled once; writes that a reader never sees half done."""
 
+import errno
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RunPaths", "SweepPaths", "TrunkPaths", "cache_folder", "write_json", "write_text", "written_whole"]
+from .full_disk import when_there_is_room
+
+__all__ = [
+    "RunPaths", "SweepPaths", "TrunkPaths", "append_text", "cache_folder", "write_json", "write_text", "written_whole",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,13 @@ class TrunkPaths:
     folder: Path
 
     @property
-    def checkpoint(self) -> Path:
-        return self.folder / "checkpoint.pt"
-
-    @property
     def metrics(self) -> Path:
         return self.folder / "metrics.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the worker that trains the trunk; beside the folder, which goes when the trunk is done."""
+        return self.folder.with_name(f"{self.folder.name}.lock")
 
 
 @dataclass(frozen=True)
@@ -74,10 +80,10 @@ class SweepPaths:
     folder: Path
 
     def run(self, run_id: str) -> RunPaths:
-        return RunPaths(self.folder / "runs" / run_id)
+        return RunPaths(self.folder / "runs" / _one_name(run_id))
 
     def trunk(self, trunk_id: str) -> TrunkPaths:
-        return TrunkPaths(self.folder / "trunks" / trunk_id)
+        return TrunkPaths(self.folder / "trunks" / _one_name(trunk_id))
 
     @property
     def spec(self) -> Path:
@@ -109,25 +115,62 @@ def cache_folder() -> Path:
     return Path(os.environ.get("SWEEPS_CACHE_DIR") or "~/.cache/vision-scaling-laws").expanduser()
 
 
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Gives a temporary file to write, which then takes the place of `path`: no reader sees half a file."""
+def _one_name(name: str) -> str:
+    """An id read from a file must not lead out of the folder."""
+    if not name.isalnum():
+        raise ValueError(f"an id is of letters and digits, got {name!r}")
+    return name
+
+
+def written_whole(path: Path, write: Callable[[Path], None], *, waits: bool = True, durable: bool = True) -> None:
+    """Write a temporary file, which then takes the place of `path`: no reader sees half a file.
+
+    Args:
+        write: writes the file that it is given; called again where the disk was full.
+        waits: for room on a full disk; False raises what `write` raised.
+        durable: outlasts a loss of power too, which takes milliseconds.
+    """
+    attempt = partial(_write_whole, path, write, durable)
+    when_there_is_room(path.parent, attempt) if waits else attempt()
+
+
+def _write_whole(path: Path, write: Callable[[Path], None], durable: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
+        write(temporary)
+        if durable:
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, creating its folder."""
-    with written_whole(path) as temporary:
-        temporary.write_text(text)
+def write_text(path: Path, text: str, **how: bool) -> None:
+    """Write a file whole or not at all, creating its folder; `how` is that of `written_whole`."""
+    written_whole(path, lambda temporary: _write(temporary, text), **how)
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+def write_json(path: Path, value: Any, **how: bool) -> None:
+    write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n", **how)
+
+
+def append_text(path: Path, text: str) -> None:
+    """Add text to the end of a file, all of it or none; waits for room on a full disk."""
+    when_there_is_room(path.parent, partial(_append, path, text.encode()))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def _append(path: Path, data: bytes) -> None:
+    with open(path, "ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            if file.write(data) < len(data):  # what the system does where only a part has room
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        except OSError:
+            file.truncate(before)
+            raise

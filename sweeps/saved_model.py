@@ -20,8 +20,8 @@ def save_model(path: Path, model: "nn.Module", config: RunConfig) -> None:
     from safetensors.torch import save_file
 
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
-    with written_whole(path) as temporary:
-        save_file(weights, temporary, metadata={"config": config.model_dump_json()})
+    metadata = {"config": config.model_dump_json()}
+    written_whole(path, lambda temporary: save_file(weights, temporary, metadata=metadata))
 
 
 def load_model(path: str | Path, device: "torch.device") -> "nn.Module":

@@ -1,7 +1,6 @@
-"""What a training changes, and its checkpoint."""
+"""What a training changes."""
 
 import copy
-import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +8,8 @@ import torch
 from torch import nn
 
 from .contrastive import with_projection
-from .paths import TrunkPaths, written_whole
 
-__all__ = ["TrainingState", "load_checkpoint", "save_checkpoint"]
+__all__ = ["TrainingState"]
 
 
 @dataclass
@@ -23,6 +21,7 @@ class TrainingState:
         seconds, energy_joules: of the training steps alone; the energy is None where the device does not tell it.
         projection: what training has beside the model and nothing else sees (`sweeps.contrastive`), or None.
         stopped: whether the error on the held-out part has stopped falling.
+        num_micro_batches: parts that a batch is trained on in; None is the config's. More where memory ran out.
     """
 
     model: nn.Module
@@ -34,6 +33,7 @@ class TrainingState:
     energy_joules: float | None = 0.0
     diverged_step: int | None = None
     stopped: bool = False
+    num_micro_batches: int | None = None
     losses: list[torch.Tensor] = field(default_factory=list)  # since the last line of the log
     log: list[dict[str, float]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
@@ -49,14 +49,18 @@ class TrainingState:
         found = [e["columns"].get("upstream_val_error") for e in self.evaluations if e["weights"] == "last"]
         return [error for error in found if error is not None]
 
-    def snapshot(self) -> dict[str, Any]:
-        """Plain values and tensors, which later steps leave alone."""
+    def parts(self) -> dict[str, Any]:
+        """Plain values and the state's own tensors, to be saved at once: nothing is copied."""
         plain = {name: value for name, value in vars(self).items() if name not in _STATEFUL}
         parts = {name: getattr(self, name).state_dict() for name in _STATEFUL if getattr(self, name) is not None}
-        return copy.deepcopy(plain | parts)
+        return plain | parts
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values and tensors, which later steps leave alone."""
+        return copy.deepcopy(self.parts())
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over a snapshot of a state with the same parts.
+        """Take over a snapshot of a state with the same parts, which is the state's own from then on.
 
         Raises:
             ValueError, RuntimeError, KeyError: another model or optimizer, or other parts; the state is then half done.
@@ -64,7 +68,7 @@ class TrainingState:
         held = {name for name, value in vars(self).items() if name not in _STATEFUL or value is not None}
         if snapshot.keys() != held:
             raise ValueError(f"a snapshot of this state holds {sorted(held)}, got {sorted(snapshot)}")
-        for name, value in copy.deepcopy(snapshot).items():
+        for name, value in snapshot.items():
             if name in _STATEFUL:
                 getattr(self, name).load_state_dict(value)
             else:
@@ -72,17 +76,3 @@ class TrainingState:
 
 
 _STATEFUL = ("model", "optimizer", "average", "projection")
-
-
-def save_checkpoint(state: TrainingState, paths: TrunkPaths) -> None:
-    """Write the checkpoint, whole or not at all."""
-    with written_whole(paths.checkpoint) as temporary:
-        torch.save(state.snapshot(), temporary)
-
-
-def load_checkpoint(paths: TrunkPaths, device: torch.device) -> dict[str, Any] | None:
-    """The snapshot that the checkpoint holds; None where there is none or it is damaged, which costs only time."""
-    try:
-        return torch.load(paths.checkpoint, map_location=device, weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError):
-        return None

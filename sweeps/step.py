@@ -67,7 +67,7 @@ class TrainingStep:
         """
         config, recipe, group = self.config, self.config.recipe, self.group
         if group is not None:
-            group.begin(state.step)
+            group.begin(state.step, self.num_micro_batches)
         inputs, targets = augment_batch(
             *images, recipe, seed=config.seed, step=state.step, num_classes=config.num_classes, cropped=self.cropped
         )

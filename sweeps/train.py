@@ -6,6 +6,7 @@ before its cooldown the learning rate does not depend on the length of the run.
 
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ import torch
 from torch import nn
 
 from .acceleration import accelerate
+from .checkpoints import CheckpointClock, Checkpoints
 from .class_map import labels_as_outputs
 from .config import RunConfig
 from .contrastive import build_projection, with_projection
@@ -25,15 +27,21 @@ from .data.training import TrainingData, training_source
 from .energy import EnergyMeter
 from .evaluate import Evaluator, mark_finished
 from .finetune import finetune_model
+from .full_disk import when_there_is_room
+from .grid import Trunk
 from .initial import initial_model
+from .losses import untrained_loss
 from .measure.subject import measure_model
+from .micro_batches import num_parts
 from .optimizers import build_optimizer
-from .paths import TrunkPaths, write_text
+from .paths import RunPaths, TrunkPaths, append_text
 from .saved_model import check_teacher, load_model
+from .saver import Saver
 from .schedules import learning_rate_factor
-from .state import TrainingState, load_checkpoint, save_checkpoint
+from .state import TrainingState
 from .step import TrainingStep
-from .verdicts import has_stalled
+from .stopping import Interrupted, check_stop
+from .verdicts import explosion_step, has_stalled
 
 if TYPE_CHECKING:
     from .parallel import DeviceGroup
@@ -41,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["FinishedRun", "Trainer", "new_state", "train_trunk"]
 
 _LOG_EVERY_STEPS = 20
-_CHECKPOINT_EVERY_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -54,12 +61,14 @@ class FinishedRun:
             same) and `faults`, a traceback for each measurement that raised.
         log: lines of training metrics.
         model: the last weights, until the next run is asked for.
+        num_micro_batches: parts that each batch was trained on in, at its end.
     """
 
     config: RunConfig
     evaluations: list[dict[str, Any]]
     log: list[dict[str, float]]
     model: nn.Module
+    num_micro_batches: int
 
 
 def train_trunk(
@@ -68,35 +77,53 @@ def train_trunk(
     paths: TrunkPaths,
     device: torch.device,
     on_step: Callable[[int], None] = lambda num_images: None,
+    *,
+    run_paths: Callable[[str], RunPaths] | None = None,
     num_micro_batches: int | None = None,
     group: "DeviceGroup | None" = None,
 ) -> Iterator[FinishedRun]:
     """Train the runs of one trunk, shortest first, and yield each when it is evaluated.
 
-    Goes on from the trunk's checkpoint where there is one. The caller leaves out runs that are finished.
+    Goes on from the checkpoints of the trunk and of its runs where there are any. A run's are gone when the next is
+    asked for, the trunk's are left. The caller leaves out runs that are finished.
 
     Args:
         configs: runs that differ only in their steps and cooldown.
         on_step: told how many images each step trained or fine-tuned on, to show progress.
-        num_micro_batches: parts of each batch; None is the config's.
+        run_paths: a run's folder by its id, for the checkpoints of its branch; None is one in the trunk's folder.
+        num_micro_batches: parts of a batch at least; None is as the config or the checkpoint has it.
         group: the devices that share each batch, of which this process has the first; None where there is one.
+
+    Raises:
+        Interrupted: the process was told to stop; all that was trained is saved.
     """
     configs = sorted(configs, key=lambda config: (config.branch_step, config.steps))
     longest = configs[-1]
-    # A checkpoint past the first branch is of no use to it: it is what an earlier, longer plan left.
-    state = _resumed(longest, paths, device, configs[0].branch_step) or new_state(longest, device)
-    write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in state.log))
+    folder_of = run_paths or (lambda run_id: RunPaths(paths.folder / run_id))
+    kept, clock = Checkpoints(paths.folder, Trunk(tuple(configs)).trunk_id), CheckpointClock()
+    trunk: TrainingState | None = None
     with closing(training_source(longest, data, device)) as source:
         trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device), num_micro_batches, group)
         for config in configs:
-            # Before its branch a run is the longest one, so that the trunk does not depend on which others leave it.
-            trainer.advance(state, longest, config.branch_step, save=True)
-            save_checkpoint(state, paths)
-            trunk = state.snapshot()
-            trainer.advance(state, config, config.steps, save=False)
-            trainer.finish(state, config)
-            yield FinishedRun(config, state.evaluations, state.log, state.model)
-            state.restore(trunk)
+            own = Checkpoints(folder_of(config.run_id).folder, config.run_id)
+            leaving = None
+            branch = trainer.resume(config, own, config.steps)
+            if branch is None:
+                # Before its branch a run is the longest one, so that the trunk does not depend on which others leave
+                # it. A checkpoint past the branch is of no use to it: it is what an earlier, longer plan left.
+                if trunk is None:
+                    trunk = trainer.resume(longest, kept, config.branch_step) or trainer.begin(longest)
+                trainer.advance(trunk, longest, config.branch_step, Saver(clock, kept))
+                leaving = trunk.snapshot() if config is not longest else None
+                branch = trunk
+            saver = Saver(clock, own, None if leaving is None else (kept, leaving))
+            trainer.advance(branch, config, config.steps, saver)
+            trainer.finish(branch, config, saver)
+            parts = num_parts(config, branch.num_micro_batches)
+            yield FinishedRun(config, branch.evaluations, branch.log, branch.model, parts)
+            own.clear()
+            if trunk is not None and leaving is not None:
+                trunk.restore(leaving)
 
 
 @dataclass(frozen=True)
@@ -112,13 +139,47 @@ class Trainer:
     num_micro_batches: int | None = None
     group: "DeviceGroup | None" = None
 
-    def advance(self, state: TrainingState, config: RunConfig, stop: int, save: bool) -> None:
-        """Train until `stop`, or until the run diverges or stalls."""
-        step = TrainingStep(config, self.device, self.teacher, self.source.crops, self.num_micro_batches, self.group)
+    def begin(self, config: RunConfig) -> TrainingState:
+        """An untrained state, and an empty log."""
+        return self._taken(new_state(config, self.device))
+
+    def resume(self, config: RunConfig, checkpoints: Checkpoints, last_step: int) -> TrainingState | None:
+        """The state that was saved last, up to `last_step`; None where there is none, which costs only time."""
+        snapshot = checkpoints.load(self.device, last_step)
+        if snapshot is None:
+            return None
+        state = new_state(config, self.device)
+        try:
+            state.restore(snapshot)
+        except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            why = " ".join(str(error).split())[:200]
+            print(f"checkpoint in {checkpoints.folder} is not taken: other code wrote it: {why}", file=sys.stderr)
+            return None
+        return self._taken(state)
+
+    def _taken(self, state: TrainingState) -> TrainingState:
+        """Its log is the trunk's from now on, and its batches are in as many parts as are asked for."""
+        if self.num_micro_batches is not None:
+            state.num_micro_batches = max(self.num_micro_batches, state.num_micro_batches or 1)
+        lines = "".join(json.dumps(line) + "\n" for line in state.log)
+        when_there_is_room(self.paths.folder, lambda: self._begin_log(lines))
+        return state
+
+    def _begin_log(self, lines: str) -> None:
+        self.paths.folder.mkdir(parents=True, exist_ok=True)
+        self.paths.metrics.write_text(lines)  # in place: it is only to be looked at, and the state has it too
+
+    def advance(self, state: TrainingState, config: RunConfig, stop: int, saver: Saver | None = None) -> None:
+        """Train until `stop`, or until the run diverges or stalls.
+
+        Raises:
+            Interrupted: told to stop, where there is a saver; the state is saved.
+        """
+        step = self._step(state, config)
         every = config.evaluate.every_steps
+        energy = EnergyMeter(self.device)
         if self.group is not None:
             state.energy_joules = None  # the meter sees one of the devices
-        energy, saved = EnergyMeter(self.device), time.monotonic()
         while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
             state.losses.append(step(state, self.source.batch(state.step)))
@@ -129,47 +190,86 @@ class Trainer:
             if every and state.step % every == 0 and state.diverged_step is None:
                 with energy.paused(state):
                     self._evaluate(state, config)
-            if save and time.monotonic() - saved > _CHECKPOINT_EVERY_SECONDS:
+            if saver is not None and saver.is_due():
                 with energy.paused(state):
-                    save_checkpoint(state, self.paths)
-                saved = time.monotonic()
+                    saver.save(state)
         energy.add_to(state)
 
-    def finish(self, state: TrainingState, config: RunConfig) -> None:
-        """The last line of the log, and the last evaluation where none was due at the last step."""
+    def _step(self, state: TrainingState, config: RunConfig) -> TrainingStep:
+        return TrainingStep(config, self.device, self.teacher, self.source.crops, state.num_micro_batches, self.group)
+
+    def finish(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
+        """The last line of the log, and the last evaluation where none was due at the last step.
+
+        What of it is done is in the state, so that a killed run goes on in the middle.
+
+        Raises:
+            Interrupted: told to stop; the state is saved.
+        """
         if state.losses:
             self._log(state, config)
+        saver.save_if_due(state)
+        self._evaluate_end(state, config)
+        if state.diverged_step is None and (step := self._explosion_step(state, config)):
+            state.diverged_step = step
+            self._evaluate_end(state, config)
+        self._measure(state, config, saver)
+        self._finetune(state, config, saver)
+        state.evaluations = mark_finished(state, config)
+
+    def _evaluate_end(self, state: TrainingState, config: RunConfig) -> None:
         if state.diverged_step is not None:
-            state.evaluations = [e for e in state.evaluations if e["step"] < state.step]
+            last = min(state.diverged_step, state.step)
+            state.evaluations = [e for e in state.evaluations if e["step"] < last]
         if not any(e["step"] == state.step for e in state.evaluations):
             self._evaluate(state, config)
-        self._measure(state, config)
-        self._finetune(state, config)
-        state.evaluations = mark_finished(state, config)
+
+    def _explosion_step(self, state: TrainingState, config: RunConfig) -> int | None:
+        columns = next(e["columns"] for e in state.evaluations if e["step"] == state.step and e["weights"] == "last")
+        if columns.get("upstream_error") is None:
+            return None
+        untrained = untrained_loss(config.recipe, config.num_classes)
+        error, num_eval = columns["upstream_error"], columns["upstream_num_eval"]
+        return explosion_step(state.log, untrained, error, config.num_classes, num_eval)
 
     def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
         Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device).evaluate(state)
         patience = config.evaluate.stop_after
         state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
 
-    def _measure(self, state: TrainingState, config: RunConfig) -> None:
+    def _measure(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
         """Measure the models of the last step, where they are whole."""
         if not config.measure.names:
             return
         most = min(config.measure.max_examples, len(self.data.train.labels))
         train = labels_as_outputs(self.data.train.take(np.arange(most)).read(), config.evaluate.class_map)
         for evaluation, model in _last_models(state):
+            if "measurements" in evaluation:
+                continue
+            saver.save_if_due(state)
             measured = measure_model(config, model, train, self.data.test, self.device)
             evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
 
-    def _finetune(self, state: TrainingState, config: RunConfig) -> None:
-        """Fine-tune copies of the models of the last step on the tasks."""
-        if not config.finetune.tasks:
-            return
+    def _finetune(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
+        """Fine-tune copies of the models of the last step on the tasks, and note in the evaluation which are done."""
         for evaluation, model in _last_models(state):
-            found = finetune_model(config, model, self.device, self.on_step)
-            evaluation["evals"] = evaluation["evals"] + found.rows
-            evaluation["faults"] = evaluation.get("faults", {}) | found.faults
+            for task in config.finetune.tasks:
+                if task in evaluation.get("finetuned", []):
+                    continue
+                saver.save_if_due(state)
+                asked = config.model_copy(update={"finetune": config.finetune.model_copy(update={"tasks": (task,)})})
+                try:
+                    found = finetune_model(asked, model, self.device, self._on_finetune_step)
+                except Interrupted:
+                    saver.save(state)
+                    raise
+                evaluation["evals"] = evaluation["evals"] + found.rows
+                evaluation["faults"] = evaluation.get("faults", {}) | found.faults
+                evaluation["finetuned"] = [*evaluation.get("finetuned", []), task]
+
+    def _on_finetune_step(self, num_images: int) -> None:
+        self.on_step(num_images)
+        check_stop()
 
     def _log(self, state: TrainingState, config: RunConfig) -> None:
         """The mean loss since the last line; reading it here, not at each step, keeps a GPU busy."""
@@ -180,8 +280,7 @@ class Trainer:
             return
         factor = learning_rate_factor(config.schedule, state.step - 1, config.steps)
         state.log.append({"step": state.step, "loss": loss, "lr": config.recipe.lr * factor})
-        with open(self.paths.metrics, "a") as file:
-            file.write(json.dumps(state.log[-1]) + "\n")
+        append_text(self.paths.metrics, json.dumps(state.log[-1]) + "\n")
 
 
 def _last_models(state: TrainingState) -> Iterator[tuple[dict[str, Any], nn.Module]]:
@@ -198,19 +297,6 @@ def new_state(config: RunConfig, device: torch.device) -> TrainingState:
     projection = build_projection(model, config).to(device) if config.recipe.contrastive_temperature else None
     optimizer = build_optimizer(with_projection(model, projection), config.recipe)
     return TrainingState(model, optimizer, _average(model, config.recipe.ema_decay), projection)
-
-
-def _resumed(config: RunConfig, paths: TrunkPaths, device: torch.device, last_step: int) -> TrainingState | None:
-    """The state that the checkpoint holds, up to `last_step`; None where it holds none, which costs only time."""
-    snapshot = load_checkpoint(paths, device)
-    if snapshot is None:
-        return None
-    state = new_state(config, device)
-    try:
-        state.restore(snapshot)
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):  # an older version of the code wrote it
-        return None
-    return state if state.step <= last_step else None
 
 
 def _average(model: nn.Module, decay: float | None) -> nn.Module | None:

@@ -1,10 +1,12 @@
-"""What the errors of a run say of it: when to stop, and whether it has learned its images by heart."""
+"""What the errors of a run say of it: when to stop, whether it has learned its images by heart, or has exploded."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-__all__ = ["best_index", "has_stalled", "is_memorised"]
+__all__ = ["best_index", "explosion_step", "has_stalled", "is_memorised"]
 
+_EXPLODED = 10.0  # times the loss of knowing nothing
+_STANDARD_ERRORS = 3.0
 _NEAR_ZERO = 0.01  # training error of a model that knows its images
 
 
@@ -36,3 +38,37 @@ def is_memorised(train_error: float, val_errors: Sequence[float], num_val: int) 
     half = len(val_errors) // 2
     early, late = min(val_errors[:half]), min(val_errors[half:])
     return train_error <= _NEAR_ZERO and late >= early - math.sqrt(early * (1 - early) / num_val)
+
+
+def explosion_step(
+    log: Sequence[Mapping[str, float]], untrained_loss: float, error: float, num_classes: int, num_eval: int
+) -> int | None:
+    """The step since which a finished run's finite loss has exploded; None where it has not.
+
+    It has where the last line of the log is above ten times the loss of knowing nothing and the test error is that of a
+    guess, within three standard errors. It is asked at the end only: on the way a loss may rise that far at the highest
+    learning rate and fall again in the cooldown. A run that still tells classes apart is not taken for one that
+    exploded, however sure it is of its mistakes.
+
+    Args:
+        log: lines with `step` and `loss`.
+        untrained_loss: of a model that knows nothing, in the units of `loss`.
+
+    Source: a final loss above the untrained one is as good as untrained, Wortsman et al. 2023 (arXiv 2309.14322),
+    section 2.2; ten times it is on the safe side.
+
+    >>> log = [{"step": 20, "loss": 2.3}, {"step": 40, "loss": 80.0}, {"step": 60, "loss": 75.0}]
+    >>> explosion_step(log, 2.3, error=0.9, num_classes=10, num_eval=300)
+    40
+    >>> explosion_step(log, 2.3, error=0.5, num_classes=10, num_eval=300) is None
+    True
+    """
+    guess = 1 - 1 / num_classes
+    if error < guess - _STANDARD_ERRORS * math.sqrt(guess * (1 - guess) / num_eval):
+        return None
+    step = None
+    for line in reversed(log):
+        if line["loss"] <= _EXPLODED * untrained_loss:
+            break
+        step = int(line["step"])
+    return step

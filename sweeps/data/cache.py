@@ -157,15 +157,21 @@ def _decode(
         left_over.unlink()  # of a process that was killed, since the lock is ours
     _check_room(cached, int(np.prod(shape)))
     digest = hashlib.sha256()
-    with _naming_full_disk(cached):
-        with written_whole(cached.pixels) as temporary, open(temporary, "wb") as file:
-            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
+
+    def write_pixels(temporary: Path) -> None:
+        with open(temporary, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
             for chunk in _chunks(images, image_size, dataset.keeps_aspect):
                 digest.update(chunk.data)
                 file.write(chunk.data)
-        with written_whole(cached.labels) as temporary, open(temporary, "wb") as file:
+
+    def write_labels(temporary: Path) -> None:
+        with open(temporary, "wb") as file:
             np.save(file, labels.astype(np.int64))
+
+    with _naming_full_disk(cached):
+        written_whole(cached.pixels, write_pixels, waits=False)
+        written_whole(cached.labels, write_labels, waits=False)
         write_json(
             cached.facts,
             {
@@ -173,6 +179,7 @@ def _decode(
                 "bytes": cached.pixels.stat().st_size, "sha256": digest.hexdigest(),
                 "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             },
+            waits=False,
         )  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def upstream_duplicates(name: str, folder: str | None, num_train: int, tasks: tu
         rows[task] = np.unique(find_duplicates(train, test)["train"])
     every = np.unique(np.concatenate(list(rows.values()))).astype(np.int64)
     found = Duplicates(every, {task: len(of_task) for task, of_task in rows.items()})
-    write_json(path, {"rows": every.tolist(), "num_by_dataset": found.num_by_dataset})
+    write_json(path, {"rows": every.tolist(), "num_by_dataset": found.num_by_dataset}, waits=False)
     return found
 
 

@@ -63,7 +63,7 @@ def _verify_stream(dataset: str, folder: str, workers: int) -> None:
         for images in splits:
             verify_images(images)
         with suppress(OSError):  # a cache that cannot be written costs only time
-            write_text(verified, "")
+            write_text(verified, "", waits=False)
 
 
 def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:

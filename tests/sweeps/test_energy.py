@@ -78,7 +78,7 @@ def finished_runs(configs, folder, steps_done, stop=None):
 
 def test_a_run_has_the_energy_of_its_own_steps(tmp_path, steps_done, monkeypatch):
     """Whatever was evaluated on the way, whichever runs share its trunk, and wherever it was killed."""
-    monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
     spec = {"train_examples": [200], "steps": [10, 20], "downstream": None, "evaluate__every": "5 steps"}
     configs = plan_of(**spec, schedule__warmup="2 steps").trunks[0].configs
     expected = {2.0 * step: step for step in range(5, 21, 5)}

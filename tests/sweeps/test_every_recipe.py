@@ -94,7 +94,7 @@ OF_RESNET = ["small_scale", "bit", "sam_adversarial", *list(RECIPE_CASES)[len(RE
     ("name", "family"), [(name, "vit") for name in RECIPE_CASES] + [(name, "resnet") for name in OF_RESNET]
 )
 def test_a_recipe_repeats_branches_and_resumes_to_the_last_bit(name, family, tmp_path, monkeypatch):
-    monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
     plan = plan_for(family, SHAPES[family], RECIPE_CASES[name], steps=[5, 7])
     (trunk,) = plan.trunks
     whole = run(trunk.configs, tmp_path / "whole")

@@ -220,7 +220,7 @@ RESNET = {"resnet": [{"width": 4, "depth": [1, 1]}]}
     ids=["resnet-in-fine-tuning", "vit-in-the-trunk"],
 )
 def test_branches_and_resumed_runs_are_those_trained_alone(tmp_path, monkeypatch, model, killed_after, num_finished):
-    monkeypatch.setattr(train, "_CHECKPOINT_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
     changes = {"steps": [5, 10], "schedule__warmup": "2 steps", "evaluate": {"max_upstream": 50, "max_train": 0}}
     (trunk,) = plan({**QUICK, "steps": 2}, model=model, **changes).trunks
     data = load_training_data(trunk.configs[0], CPU)

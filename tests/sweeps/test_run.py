@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from scaling import read_evals, read_records, validate_records
-from sweeps import jobs
+from sweeps import jobs, run_rows
 from sweeps.grid import make_plan
 from sweeps.measure import weight_norms
 from sweeps.paths import SweepPaths
@@ -138,9 +138,9 @@ def test_reading_the_state_of_a_sweep_needs_no_torch():
 
 def test_a_run_without_git_is_no_failure(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    jobs._git_commit.cache_clear()
-    assert jobs._git_commit() is None
-    jobs._git_commit.cache_clear()
+    run_rows._git_commit.cache_clear()
+    assert run_rows._git_commit() is None
+    run_rows._git_commit.cache_clear()
 
 
 def test_two_runners_on_one_folder_are_refused(tmp_path):

@@ -199,12 +199,12 @@ def _write(path: Path, about: dict[str, Any], columns: Mapping[str, Any], stamps
     table = pa.table(dict(columns))
     metadata = {"index": json.dumps({"format": _FORMAT, **about}), "stamps": json.dumps(stamps)}
     table = table.replace_schema_metadata(metadata)
-    with (
-        written_whole(path) as temporary,
-        pa.OSFile(str(temporary), "wb") as file,
-        pa.ipc.new_file(file, table.schema) as writer,
-    ):
-        writer.write_table(table)
+
+    def write(temporary: Path) -> None:
+        with pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+
+    written_whole(path, write, waits=False)
 
 
 def _version(kind: str, rows: Rows) -> str:

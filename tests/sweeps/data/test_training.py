@@ -103,10 +103,10 @@ def test_a_streamed_run_is_itself_when_repeated_branched_and_resumed(sets, tmp_p
     whole = train(configs, tmp_path / "whole")
     assert_same(whole, train(configs, tmp_path / "again"))
     assert_same(whole, [run for config in configs for run in train([config], tmp_path / str(config.steps))])
-    monkeypatch.setattr("sweeps.train._CHECKPOINT_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
     with pytest.raises(Killed):
         train(configs, tmp_path / "killed", killed_after(3))
-    assert (tmp_path / "killed" / "checkpoint.pt").exists()
+    assert list((tmp_path / "killed").rglob("checkpoint-*.pt"))
     assert_same(whole, train(configs, tmp_path / "killed"))
 
 
@@ -286,7 +286,7 @@ def test_a_mapped_set_trains_is_evaluated_and_resumes_to_the_last_bit_as_a_copie
     monkeypatch.setattr(images_module, "_COPIED_BYTES", 0)
     assert isinstance(load_training_data(configs[0], CPU).train, MappedImages)
     assert_same(copied, train(configs, tmp_path / "mapped"))
-    monkeypatch.setattr("sweeps.train._CHECKPOINT_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
     with pytest.raises(Killed):
         train(configs, tmp_path / "killed", killed_after(3))
     assert_same(copied, train(configs, tmp_path / "killed"))

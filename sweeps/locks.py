@@ -1,0 +1,58 @@
+"""A trunk's lock: who holds it trains the trunk. It falls with its holder, however that ends."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from .full_disk import when_there_is_room
+from .stopping import check_stop
+
+__all__ = ["is_held", "locked"]
+
+_LOOK_SECONDS = 0.5  # between looks whether it was told to stop meanwhile
+_POLL_SECONDS = 0.05
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock, for which it waits. Within it the holder may unlink the file: who waits for it looks again.
+
+    Raises:
+        Interrupted: told to stop while it waited.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock, said = FileLock(path), False
+    while not when_there_is_room(path.parent, lambda: _acquired(lock)):
+        if not said:
+            print(f"{path.stem} is being trained by another process; waiting for it", file=sys.stderr, flush=True)
+        said = True
+        check_stop()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock now; makes no file."""
+    if not path.exists():
+        return False
+    lock = FileLock(path)
+    try:
+        with lock.acquire(blocking=False):
+            return False
+    except Timeout:
+        return True
+    except FileNotFoundError:  # its holder has just ended
+        return False
+
+
+def _acquired(lock: FileLock) -> bool:
+    try:
+        lock.acquire(timeout=_LOOK_SECONDS, poll_interval=_POLL_SECONDS)
+    except Timeout:
+        return False
+    return True

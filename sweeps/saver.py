@@ -1,0 +1,52 @@
+"""When and where a training is saved: while it trains a trunk, and while a branch goes on from there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .checkpoints import CheckpointClock, Checkpoints
+from .state import TrainingState
+from .stopping import Interrupted, check_stop
+
+__all__ = ["Saver"]
+
+
+@dataclass
+class Saver:
+    """Saves a state when it is time to, or when the process is told to stop.
+
+    Attributes:
+        clock: one for a trunk and all its branches, so that a kill costs at most its interval.
+        leaving: of a branch, the trunk as later branches leave it, where it is not saved yet: before the branch is.
+    """
+
+    clock: CheckpointClock
+    checkpoints: Checkpoints
+    leaving: tuple[Checkpoints, dict[str, Any]] | None = None
+
+    def is_due(self) -> bool:
+        return _is_told_to_stop() or self.clock.is_due()
+
+    def save(self, state: TrainingState) -> None:
+        """Save between two steps.
+
+        Raises:
+            Interrupted: told to stop; the state is saved.
+        """
+        if self.leaving is not None:
+            trunk, snapshot = self.leaving
+            trunk.save(snapshot, snapshot["step"])
+            self.leaving = None
+        self.clock.saved(self.checkpoints.save(state.parts(), state.step))
+        check_stop()
+
+    def save_if_due(self, state: TrainingState) -> None:
+        if self.is_due():
+            self.save(state)
+
+
+def _is_told_to_stop() -> bool:
+    try:
+        check_stop()
+    except Interrupted:
+        return True
+    return False
