@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.distributed_c10d import _abort_process_group
 
 from .acceleration import accelerate
 from .config import RunConfig
@@ -121,12 +122,16 @@ def device_group(config: RunConfig, devices: Sequence[str]) -> Iterator[DeviceGr
         raise ValueError(f"devices_per_run: the run takes {count} devices, got {list(devices)}")
     with TemporaryDirectory(prefix="sweeps-") as folder:
         group = _Leader(config, tuple(devices[:count]), Path(folder, "store"))
+        failed = True
         try:
             yield group
+            failed = False
         except (RuntimeError, OSError, EOFError) as error:
-            raise group.explained(error) from error
+            if (explained := group.explained(error)) is error:
+                raise
+            raise explained from error
         finally:
-            group.close()
+            group.close(failed)
 
 
 class _Peer(NamedTuple):
@@ -172,17 +177,20 @@ class _Leader(DeviceGroup):
                 return RuntimeError(f"the run's process on {peer.device} (of {self.num_devices} devices) {how}")
         return error
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:
+        """End the others: after a failure they may wait for an exchange that never comes."""
         self._is_closed = True
         for peer in self._peers:
             peer.connection.close()  # which one that waits for a step takes for the end
+            if failed:
+                peer.process.kill()
         if self._is_joined:
-            dist.destroy_process_group()
-        wait_for = [peer.process for peer in self._peers]
-        for process in wait_for:
-            process.join(_LEAVE_SECONDS)
-            process.kill()
-            process.join()
+            abort = failed and self._device.type == "cuda"  # NCCL would first wait for the others
+            (_abort_process_group if abort else dist.destroy_process_group)()
+        for peer in self._peers:
+            peer.process.join(_LEAVE_SECONDS)
+            peer.process.kill()
+            peer.process.join()
 
     def _end_with_peers(self) -> None:
         """NCCL waits for a dead peer for ever, and what it then gives is no gradient: leave before it is saved."""
@@ -206,7 +214,7 @@ def _join(group: DeviceGroup, device: torch.device, store: Path) -> None:
         options["device_id"] = device
     dist.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
-        init_method=store.as_uri(),
+        init_method=f"file://{store}",
         rank=group.rank,
         world_size=group.num_devices,
         timeout=_TIMEOUT,

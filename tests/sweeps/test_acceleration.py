@@ -80,7 +80,7 @@ ANEW = {
     "vit": {"vit": [{"width": 16, "depth": 3, "patch": 4}]},
     "mixer": {"mixer": [{"width": 16, "depth": 3, "patch": 4}]},
     "convnext": {"convnext": [{"width": 8, "depth": [1, 1], "patch": 2}]},
-    "bit": {"bit": [{"width": 0.25, "depth": [1, 1]}]},
+    "bit": {"bit": [{"width": 8, "depth": [1, 1]}]},
 }
 
 
@@ -116,12 +116,12 @@ def kept_bytes(model, x):
         return tensor
 
     for block in blocks_of(model):
-        block.register_forward_pre_hook(lambda block, inputs: keep(inputs[0]) and None)
-    kept = {p.untyped_storage().data_ptr() for p in model.parameters()}
+        block.register_forward_pre_hook(lambda block, inputs: (keep(inputs[0]),))
+    weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         loss = model(x).sum()
     assert loss.requires_grad
-    return sum(size for place, size in found.items() if place not in kept)
+    return sum(size for place, size in found.items() if place not in weights)
 
 
 def test_a_deep_model_keeps_a_fraction_of_its_activations():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from timm.layers.drop import DropPath
 
 import sweeps.step as step_module
+from sweeps.acceleration import compile_blocks
 from sweeps.data.training import load_training_data, training_source
 from sweeps.micro_batches import drop_path_of_part, num_parts, split_rows, why_whole
 from sweeps.spec import SpecError
@@ -154,3 +155,21 @@ def test_the_fields_enter_the_run_id_only_where_they_are_set():
     assert plain.run_id == config_of(micro_batches=1, devices_per_run=1, checkpoint_activations=False).run_id
     fields = ({"micro_batches": 2}, {"devices_per_run": 2}, {"checkpoint_activations": True})
     assert len({plain.run_id, *(config_of(**field).run_id for field in fields)}) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # of torch's own tracing
+@pytest.mark.parametrize("anew", [False, True], ids=["kept", "recomputed"])
+def test_parts_of_compiled_blocks_drop_what_the_whole_batch_drops(anew):
+    config = config_of(recipe__drop_path=0.5)
+
+    def compiled(k):
+        state = new_state(config.model_copy(update={"checkpoint_activations": anew}), CPU)
+        compile_blocks(state.model, backend="aot_eager")
+        source = training_source(config, load_training_data(config, CPU), CPU)
+        losses = [TrainingStep(config, CPU, num_micro_batches=k)(state, source.batch(state.step)) for _ in range(3)]
+        return losses, [p.grad for p in state.model.parameters()]
+
+    whole = trained(config, 1, num_steps=3)
+    found = compiled(3)
+    assert_equal_to_rounding([found[0][-1:], found[1]], whole[:2])
