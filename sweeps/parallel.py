@@ -166,7 +166,10 @@ class _Leader(DeviceGroup):
         """The peer's fault where one failed or died, else the error itself."""
         if is_out_of_memory(error):
             return error
-        wait([peer.process.sentinel for peer in self._peers], timeout=_LEAVE_SECONDS)
+        ended = wait([peer.process.sentinel for peer in self._peers], timeout=_LEAVE_SECONDS)
+        for peer in self._peers:
+            if peer.process.sentinel in ended:
+                peer.process.join(_LEAVE_SECONDS)  # its pipe closes a moment before its exit code is there
         for peer in self._peers:
             with suppress(EOFError, OSError):
                 if peer.connection.poll() and (fault := peer.connection.recv()):
