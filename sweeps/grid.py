@@ -167,6 +167,7 @@ def resolve(cell: CellSpec) -> RunConfig:
         teacher_sha256=check_teacher(cell.recipe.teacher, upstream) if cell.recipe.teacher else None,
         **{name: getattr(cell, name) for name in _AS_IT_IS},
     )
+    _check_split(config)
     return config.model_copy(update={"measure": resolve_measurements(cell.measure, config)})
 
 
@@ -183,9 +184,27 @@ def _check_trainable(cell: CellSpec, model: ModelConfig, image_size: int) -> Non
         raise ValueError("cuda_graph: replays the model whole, and recipe.contrastive_temperature looks inside it")
 
 
+def _check_split(config: RunConfig) -> None:
+    """Nothing, where the batch may be shared by devices, or split, or blocks be computed anew, as the run asks for."""
+    in_parts = [name for name in ("devices_per_run", "micro_batches") if getattr(config, name) > 1]
+    if not in_parts and not config.checkpoint_activations:
+        return
+    from .micro_batches import why_anew_differs, why_whole  # torch takes seconds
+
+    if config.devices_per_run > 1 and not config.steps:
+        raise ValueError("devices_per_run: a model that is only evaluated takes one device")
+    if config.recipe.batch_size < config.devices_per_run:
+        least, got = config.devices_per_run, config.recipe.batch_size
+        raise ValueError(f"devices_per_run: {least} devices take at least {least} images a step, got {got}")
+    if in_parts and (reason := why_whole(config)):
+        raise ValueError(f"{in_parts[0]}: {reason}")
+    if config.checkpoint_activations and (reason := why_anew_differs(config)):
+        raise ValueError(f"checkpoint_activations: {reason}")
+
+
 def _only_evaluated(cell: CellSpec) -> CellSpec:
     """Without what only training knows, whose axes would evaluate the same model again and again."""
-    of_training = {"recipe", "schedule", "train_examples", "seed"}
+    of_training = {"recipe", "schedule", "train_examples", "seed", "micro_batches", "checkpoint_activations"}
     defaults = {name: field.get_default(call_default_factory=True) for name, field in CellSpec.model_fields.items()}
     at_its_end = cell.evaluate.model_copy(update={"every": None, "stop_after": None})
     return cell.model_copy(update={name: defaults[name] for name in of_training} | {"evaluate": at_its_end})

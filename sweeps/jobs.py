@@ -24,13 +24,14 @@ from .data.training import load_training_data
 from .full_disk import when_there_is_room
 from .grid import Trunk
 from .locks import locked
-from .micro_batches import why_whole
+from .micro_batches import num_parts, why_whole
 from .out_of_memory import free_memory, is_out_of_memory
+from .parallel import train_on_devices
 from .paths import RunPaths, SweepPaths, write_json, write_text
 from .run_rows import config_columns, eval_rows, measurement_rows, record_rows
 from .saved_model import save_model
 from .status import FINISHED, run_status
-from .train import FinishedRun, train_trunk
+from .train import FinishedRun
 
 __all__ = ["run_trunk", "write_failure"]
 
@@ -56,7 +57,7 @@ def run_trunk(
         pending = {c.run_id: c for c in trunk.configs if run_status(c, sweep) not in FINISHED}
         if finished := len(trunk.configs) - len(pending):
             report(0, finished)
-        job = _Job(trunk, sweep, name, devices[0], report, pending, Counter())
+        job = _Job(trunk, sweep, name, devices, report, pending, Counter())
         if failure := job.train():
             for config in pending.values():
                 write_failure(sweep.run(config.run_id), config, name, failure.status, failure.line, failure.trace)
@@ -83,7 +84,7 @@ class _Job:
     trunk: Trunk
     sweep: SweepPaths
     name: str
-    device: str
+    devices: tuple[str, ...]
     report: Callable[[int, int], None]
     pending: dict[str, RunConfig]
     statuses: Counter[str]
@@ -100,10 +101,10 @@ class _Job:
         config = self.trunk.configs[0]
         if reason := _why_no_smaller_parts(config):
             return replace(failure, line=f"{failure.line} (no smaller parts: {reason})")
-        num_parts = min(_SMALLER * config.micro_batches, config.recipe.batch_size)
-        text = f"{self.trunk.trunk_id}: out of memory; once again with {num_parts} micro-batches"
+        parts = num_parts(config, _SMALLER * config.micro_batches)
+        text = f"{self.trunk.trunk_id}: out of memory; once again with {parts} micro-batches"
         print(text, file=sys.stderr, flush=True)
-        return self._attempt(num_parts)
+        return self._attempt(parts)
 
     def _attempt(self, num_micro_batches: int | None = None) -> _Failure | None:
         try:
@@ -119,18 +120,18 @@ class _Job:
             return
         configs = list(self.pending.values())
         torch.set_num_threads(configs[0].threads)
-        target = torch.device(self.device)
+        target = torch.device(self.devices[0])
         if target.type == "cuda":
             torch.cuda.reset_peak_memory_stats(target)
         cost = run_cost(configs[0])  # before training: a teacher that goes meanwhile costs nothing
         data = load_training_data(configs[0], target)
         paths, on_step = self.sweep.trunk(self.trunk.trunk_id), _throttled(self.report)
-        runs = train_trunk(
-            configs, data, paths, target, on_step, run_paths=self.sweep.run, num_micro_batches=num_micro_batches
+        runs = train_on_devices(
+            configs, data, paths, self.devices, on_step, run_paths=self.sweep.run, num_micro_batches=num_micro_batches
         )
         for finished in runs:
             run_id = finished.config.run_id
-            rows = record_rows(finished, self.trunk, self.name, self.device, cost)
+            rows = record_rows(finished, self.trunk, self.name, self.devices[0], cost)
             _write_finished(finished, rows, self.sweep.run(run_id))
             self.statuses[rows[-1]["status"]] += 1
             del self.pending[run_id]
@@ -139,7 +140,7 @@ class _Job:
 
 def _why_no_smaller_parts(config: RunConfig) -> str | None:
     """None where a batch can be trained on in more parts."""
-    if config.micro_batches >= config.recipe.batch_size:
+    if num_parts(config) == num_parts(config, config.recipe.batch_size):
         return "each has one image already"
     return why_whole(config)
 

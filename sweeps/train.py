@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -28,6 +28,7 @@ from .finish import find_explosion, finetune_last, measure_last
 from .full_disk import when_there_is_room
 from .grid import Trunk
 from .initial import initial_model
+from .micro_batches import num_parts
 from .optimizers import build_optimizer
 from .paths import RunPaths, TrunkPaths, append_text
 from .saved_model import check_teacher, load_model
@@ -37,6 +38,9 @@ from .state import TrainingState
 from .step import TrainingStep
 from .stopping import check_stop
 from .verdicts import has_stalled
+
+if TYPE_CHECKING:
+    from .parallel import DeviceGroup
 
 __all__ = ["FinishedRun", "Trainer", "new_state", "train_trunk"]
 
@@ -72,6 +76,7 @@ def train_trunk(
     *,
     run_paths: Callable[[str], RunPaths] | None = None,
     num_micro_batches: int | None = None,
+    group: "DeviceGroup | None" = None,
 ) -> Iterator[FinishedRun]:
     """Train the runs of one trunk, shortest first, and yield each when it is evaluated.
 
@@ -83,6 +88,7 @@ def train_trunk(
         on_step: told how many images each step trained or fine-tuned on, to show progress.
         run_paths: a run's folder by its id, for the checkpoints of its branch; None is one in the trunk's folder.
         num_micro_batches: parts of a batch at least; None is as the config or the checkpoint has it.
+        group: the devices that share each batch, of which this process has the first; None where there is one.
 
     Raises:
         Interrupted: the process was told to stop; all that was trained is saved.
@@ -93,7 +99,7 @@ def train_trunk(
     kept, clock = Checkpoints(paths.folder, Trunk(tuple(configs)).trunk_id), CheckpointClock()
     trunk: TrainingState | None = None
     with closing(training_source(longest, data, device)) as source:
-        trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device), num_micro_batches)
+        trainer = Trainer(data, source, paths, device, on_step, _teacher(longest, device), num_micro_batches, group)
         for config in configs:
             own = Checkpoints(folder_of(config.run_id).folder, config.run_id)
             leaving = None
@@ -109,8 +115,8 @@ def train_trunk(
             saver = Saver(clock, own, None if leaving is None else (kept, leaving))
             trainer.advance(branch, config, config.steps, saver)
             trainer.finish(branch, config, saver)
-            num_parts = branch.num_micro_batches or config.micro_batches
-            yield FinishedRun(config, branch.evaluations, branch.log, branch.model, num_parts)
+            parts = num_parts(config, branch.num_micro_batches)
+            yield FinishedRun(config, branch.evaluations, branch.log, branch.model, parts)
             own.clear()
             if trunk is not None and leaving is not None:
                 trunk.restore(leaving)
@@ -127,6 +133,7 @@ class Trainer:
     on_step: Callable[[int], None]
     teacher: nn.Module | None = None
     num_micro_batches: int | None = None
+    group: "DeviceGroup | None" = None
 
     def begin(self, config: RunConfig) -> TrainingState:
         """An untrained state, and an empty log."""
@@ -167,6 +174,8 @@ class Trainer:
         step = self._step(state, config)
         every = config.evaluate.every_steps
         energy = EnergyMeter(self.device)
+        if self.group is not None:
+            state.energy_joules = None  # the meter sees one of the devices
         while state.step < stop and state.diverged_step is None and not state.stopped:
             started = time.perf_counter()
             state.losses.append(step(state, self.source.batch(state.step)))
@@ -183,8 +192,7 @@ class Trainer:
         energy.add_to(state)
 
     def _step(self, state: TrainingState, config: RunConfig) -> TrainingStep:
-        cropped, num_parts = self.source.crops, state.num_micro_batches
-        return TrainingStep(config, self.device, self.teacher, cropped=cropped, num_micro_batches=num_parts)
+        return TrainingStep(config, self.device, self.teacher, self.source.crops, state.num_micro_batches, self.group)
 
     def finish(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
         """The last line of the log, and the last evaluation where none was due at the last step.
