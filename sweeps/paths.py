@@ -66,6 +66,11 @@ class TrunkPaths:
     def metrics(self) -> Path:
         return self.folder / "metrics.jsonl"
 
+    @property
+    def lock(self) -> Path:
+        """Held by the worker that trains the trunk; beside the folder, which goes when the trunk is done."""
+        return self.folder.with_name(f"{self.folder.name}.lock")
+
 
 @dataclass(frozen=True)
 class SweepPaths:
@@ -73,8 +78,12 @@ class SweepPaths:
 
     folder: Path
 
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
     def run(self, run_id: str) -> RunPaths:
-        return RunPaths(self.folder / "runs" / run_id)
+        return RunPaths(self.runs / run_id)
 
     def trunk(self, trunk_id: str) -> TrunkPaths:
         return TrunkPaths(self.folder / "trunks" / trunk_id)

@@ -3,19 +3,17 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from ..collect import Collected
 from ..collect import collect as collect_tables
 from ..grid import Plan, make_plan
 from ..run import SweepBusyError
 from ..spec import SpecError, read_spec
 from ..status import SweepStatus
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors", "plan_of_spec",
@@ -47,8 +45,8 @@ def plan_of_spec(spec: Path) -> Plan:
     return make_plan(read_spec(spec))
 
 
-def collected(folder: Path) -> "pd.DataFrame":
-    """Write a sweep's tables and return its records.
+def collected(folder: Path) -> Collected:
+    """Write a sweep's tables and say what was left out.
 
     Raises:
         SpecError: there are none, as after a full disk.
