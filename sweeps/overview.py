@@ -50,7 +50,7 @@ class Overview:
 
     Attributes:
         statuses: runs of the plan by status: "ok", "diverged", "running", "waiting", "failed", "oom".
-        num_trunks_running: workers that train, each a trunk.
+        running_trunks: those that a worker trains.
         failures, lacking: of runs without a result, and of finished ones that lack something; the most frequent first.
         damaged: record files that cannot be read, each with why; their runs are waiting.
         share: of the plan's work that is finished, in `unit`; None where the plan has no run.
@@ -62,7 +62,7 @@ class Overview:
     name: str
     folder: str
     statuses: dict[str, int]
-    num_trunks_running: int
+    running_trunks: tuple[str, ...]
     failures: tuple[Failure, ...]
     lacking: tuple[Failure, ...]
     diverged: tuple[Diverged, ...]
@@ -75,6 +75,10 @@ class Overview:
     @property
     def num_runs(self) -> int:
         return sum(self.statuses.values())
+
+    @property
+    def num_trunks_running(self) -> int:
+        return len(self.running_trunks)
 
     @property
     def all_finished(self) -> bool:
@@ -99,13 +103,14 @@ def overview_of(paths: SweepPaths, plan: FrozenPlan, records: RecordRows, now: f
     rows = {run.run_id: records.rows.get(run.run_id, []) for run in plan.runs}
     held = _held_trunks(paths, (run.trunk_id for run in plan.runs if not rows[run.run_id]))
     status = {run.run_id: _status(run, rows[run.run_id], held) for run in plan.runs}
+    counts = Counter(status.values())
     flaws = _failures(paths, rows)
     share, unit, left = _progress(paths, plan.runs, status, records, now)
     return Overview(
         name=plan.name,
         folder=str(paths.folder),
-        statuses={name: count for name in _ORDER if (count := Counter(status.values())[name])},
-        num_trunks_running=len(held),
+        statuses={name: counts[name] for name in (*_ORDER, *(counts.keys() - {*_ORDER})) if counts[name]},
+        running_trunks=tuple(sorted(held)),
         failures=tuple(flaw for flaw in flaws if flaw.status not in FINISHED),
         lacking=tuple(flaw for flaw in flaws if flaw.status in FINISHED),
         diverged=tuple(_diverged(found[-1]) for found in rows.values() if found and found[-1]["status"] == "diverged"),
