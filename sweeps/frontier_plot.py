@@ -39,7 +39,7 @@ def frontier_plot(points: Sequence[PlotPoint], width: int = 80, height: int = 14
     cells = [[" "] * columns for _ in range(rows)]
     for point, mark in [(p, "·") for p in shown] + [(p, marks[p.family]) for p in best]:
         cells[rows - 1 - _place(point.error, y_range, rows)][_place(point.compute, x_range, columns)] = mark
-    lines = [f"upstream error against compute in FLOPs: {len(best)} of {len(shown)} models on the frontier"]
+    lines = [f"upstream error by FLOPs: {len(best)} of {len(shown)} models on the frontier"]
     lines += list(_with_axes(cells, x_range, y_range))
     lines.append(" " * _MARGIN + "  ".join(f"{mark} {family}" for family, mark in marks.items()) + "  · not on it")
     if hidden := len(points) - len(shown):

@@ -4,11 +4,12 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .config import RunConfig
-from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
+
+if TYPE_CHECKING:  # a second of importing, which reading a plan does not take
+    from .grid import Plan
 
 __all__ = ["FrozenPlan", "FrozenRun", "read_frozen_plan", "write_frozen_plan"]
 
@@ -47,8 +48,11 @@ class FrozenPlan:
     def run_ids(self) -> list[str]:
         return [run.run_id for run in self.runs]
 
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """As it was made, but for what `sweeps plan` tells of duplicates and missing tasks."""
+        from .config import RunConfig
+        from .grid import Plan, Trunk
+
         groups: defaultdict[str, list[RunConfig]] = defaultdict(list)
         for run in self.runs:
             groups[run.trunk_id].append(RunConfig.model_validate(run.config))
@@ -56,7 +60,7 @@ class FrozenPlan:
 
 
 def write_frozen_plan(
-    plan: Plan, paths: SweepPaths, code: str | None = None, flops: Mapping[str, float] | None = None
+    plan: "Plan", paths: SweepPaths, code: str | None = None, flops: Mapping[str, float] | None = None
 ) -> None:
     """A line for the plan and a line a run.
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from .overview import Failure, Overview
-from .progress import format_seconds
 
 __all__ = ["overview_json", "overview_lines", "plural"]
 
@@ -79,6 +78,8 @@ def _progress(found: Overview) -> Iterator[Line]:
     if found.left is None:
         yield "time left  nothing runs; the same `sweeps run` goes on from here", ""
     else:
+        from .progress import format_seconds  # a second of importing, which nothing else here takes
+
         known = found.left.seconds is not None
         yield f"time left  {'about ' + format_seconds(found.left.seconds or 0) if known else found.left.reason}", ""
 

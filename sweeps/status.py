@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from .config import RunConfig
 from .paths import SweepPaths
 from .run_tables import read_run_tables
+
+if TYPE_CHECKING:
+    from .config import RunConfig
 
 __all__ = ["FINISHED", "SweepStatus", "run_status", "sweep_status"]
 
@@ -42,7 +45,7 @@ def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     return status
 
 
-def run_status(config: RunConfig, paths: SweepPaths) -> str | None:
+def run_status(config: "RunConfig", paths: SweepPaths) -> str | None:
     """None where there is no record, or where the run was to keep its model and did not: it is trained again."""
     ((_, found),) = read_run_tables(paths, "records", [config.run_id], ["status"])
     statuses = [] if isinstance(found, str) or not found.num_columns else found["status"].to_pylist()

@@ -1,17 +1,18 @@
 """`sweeps collect`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..collect import Collected
 from ..frozen_plan import read_frozen_plan
 from ..overview_text import plural
 from ..paths import SweepPaths
-from ..spec import SpecError
-from ..trackers import TRACKERS, track
+from ..trackers import TRACKERS
 from .base import FolderArgument, collected, print_line
+
+if TYPE_CHECKING:
+    from ..collect import Collected
 
 __all__ = ["collect"]
 
@@ -26,6 +27,8 @@ def collect(
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     if tracker is not None and tracker not in TRACKERS:
+        from ..spec import SpecError
+
         raise SpecError(f"--tracker must be one of {list(TRACKERS)}, got {tracker!r}")
     paths, found = SweepPaths(folder), collected(folder)
     _print_left_out(found)
@@ -38,7 +41,7 @@ def collect(
         _track(paths, tracker)
 
 
-def _print_left_out(found: Collected) -> None:
+def _print_left_out(found: "Collected") -> None:
     damaged = [f"left out, damaged: {file}: {why}" for file, why in found.damaged.items()]
     repeated = [f"left out, holds the runs of {other} again: {name}" for name, other in found.repeated.items()]
     for lines, what in ((damaged, "damaged file"), (repeated, "folder")):
@@ -48,7 +51,7 @@ def _print_left_out(found: Collected) -> None:
             print_line(f"{plural(len(lines), what)} left out", style="yellow")
 
 
-def _num_others(paths: SweepPaths, found: Collected) -> int:
+def _num_others(paths: SweepPaths, found: "Collected") -> int:
     """Runs that the folder's plan does not ask for; none where it has no plan."""
     try:
         return len(found.run_ids.difference(read_frozen_plan(paths).run_ids))
@@ -57,8 +60,12 @@ def _num_others(paths: SweepPaths, found: Collected) -> int:
 
 
 def _track(paths: SweepPaths, tracker: str) -> None:
+    from ..spec import SpecError
+    from ..trackers import track
+
     try:
         written, folder = track(paths, tracker)
     except ModuleNotFoundError as error:
-        raise SpecError(f"{error.name} is not installed: pip install 'vision-scaling-laws[{tracker}]'") from error
+        package = (error.name or tracker).partition(".")[0]
+        raise SpecError(f"{package} is not installed: pip install 'vision-scaling-laws[{tracker}]'") from error
     print_line(f"{plural(written, 'run')} written for {tracker} in {Path(folder)}, unchanged ones left as they are")

@@ -4,9 +4,8 @@ from importlib import import_module
 from pathlib import Path
 
 from ..paths import SweepPaths
-from .base import TrackedRun, tracked_runs
 
-__all__ = ["TRACKERS", "TrackedRun", "track"]
+__all__ = ["TRACKERS", "track"]
 
 TRACKERS = ("tensorboard", "wandb")
 """Each is its module, its extra and its folder in the sweep's; the module has `write_run(run, folder, sweep)`."""
@@ -21,6 +20,8 @@ def track(paths: SweepPaths, name: str) -> tuple[int, Path]:
     """
     if name not in TRACKERS:
         raise ValueError(f"tracker must be one of {list(TRACKERS)}, got {name!r}")
+    from .base import tracked_runs  # takes `scaling`
+
     module = import_module(f".{name}", __package__)
     folder, written = paths.folder / name, 0
     for run in tracked_runs(paths):

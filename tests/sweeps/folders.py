@@ -77,6 +77,7 @@ def write_sweep(folder: Path, kinds: dict[str, Kind | None], asked: list[str] | 
         asked: the runs of its plan; None is all.
     """
     paths = SweepPaths(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     for run_id, kind in kinds.items():
         if kind is not None:
             target = paths.run(run_id).folder
