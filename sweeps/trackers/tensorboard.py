@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]  # protobuf makes it
+from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
 from tensorboard.plugins.hparams import summary_v2 as hparams
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
