@@ -16,7 +16,9 @@ from .schema import KEY, SCHEMA_VERSION, TABLES, Column
 from .selection import check_selection
 from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
 
-__all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_records"]
+__all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
+
+_FEW_ROWS = 64
 
 
 def read_records(
@@ -106,10 +108,17 @@ def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str 
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
     validate(frame, table)
-    arrow = _to_arrow(frame, table)
+    write_arrow(_to_arrow(frame, table), path)
+
+
+def write_arrow(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """Write rows that have been checked, whole or not at all."""
+    # Of the few rows of a run, dictionaries, statistics and compression are most of what a reader of thousands does.
+    few = table.num_rows <= _FEW_ROWS
+    kind: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "compression": "none"} if few else {}
     temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:
-        pq.write_table(arrow, temporary)
+        pq.write_table(table, temporary, **kind)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -19,9 +19,10 @@ def main() -> None:
 def _run() -> None:
     try:
         from .cli import main as run
+
+        run()  # imports what the command takes
     except ModuleNotFoundError as error:
         sys.exit(f"error: {error.name} is not installed: pip install 'vision-scaling-laws[sweeps]'")
-    run()
 
 
 if __name__ == "__main__":

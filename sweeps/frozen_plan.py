@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .config import RunConfig
-from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
+
+if TYPE_CHECKING:  # a second of importing, which reading a plan does not take
+    from .config import RunConfig
+    from .grid import Plan
 
 __all__ = ["FrozenPlan", "FrozenRun", "installed_versions", "read_frozen_plan", "write_frozen_plan"]
 
@@ -58,8 +60,11 @@ class FrozenPlan:
         counted = (run for run in self.runs if run.training_flops is not None and run.num_images)
         return {run.trunk_id: run.training_flops / run.num_images for run in counted}  # type: ignore[operator]
 
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """As it was made, but for what `sweeps plan` tells of duplicates and missing tasks."""
+        from .config import RunConfig
+        from .grid import Plan, Trunk
+
         groups: defaultdict[str, list[RunConfig]] = defaultdict(list)
         for run in self.runs:
             groups[run.trunk_id].append(RunConfig.model_validate(run.config))
@@ -67,7 +72,7 @@ class FrozenPlan:
 
 
 def write_frozen_plan(
-    plan: Plan,
+    plan: "Plan",
     paths: SweepPaths,
     code: str | None = None,
     flops: Mapping[str, float] | None = None,

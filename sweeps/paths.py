@@ -79,8 +79,12 @@ class SweepPaths:
 
     folder: Path
 
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
     def run(self, run_id: str) -> RunPaths:
-        return RunPaths(self.folder / "runs" / _one_name(run_id))
+        return RunPaths(self.runs / _one_name(run_id))
 
     def trunk(self, trunk_id: str) -> TrunkPaths:
         return TrunkPaths(self.folder / "trunks" / _one_name(trunk_id))

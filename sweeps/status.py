@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
+from .paths import SweepPaths
+from .run_tables import read_run_tables
 
-from .config import RunConfig
-from .paths import RunPaths, SweepPaths
+if TYPE_CHECKING:
+    from .config import RunConfig
 
 __all__ = ["FINISHED", "SweepStatus", "run_status", "sweep_status"]
 
@@ -31,9 +33,11 @@ class SweepStatus:
 
 def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
-    status = SweepStatus()
+    from .record_rows import RecordRows
+
+    status, rows_of = SweepStatus(), RecordRows(paths).rows
     for run_id in run_ids:
-        rows = _rows(paths.run(run_id))
+        rows = rows_of.get(run_id, [])
         found = rows[-1]["status"] if rows else "waiting"
         status.statuses[found] = status.statuses.get(found, 0) + 1
         for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
@@ -41,18 +45,10 @@ def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     return status
 
 
-def run_status(config: RunConfig, paths: SweepPaths) -> str | None:
+def run_status(config: "RunConfig", paths: SweepPaths) -> str | None:
     """None where there is no record, or where the run was to keep its model and did not: it is trained again."""
-    run = paths.run(config.run_id)
-    rows = _rows(run)
-    if rows and rows[-1]["status"] == "ok" and config.keep_model and not run.model.exists():
+    ((_, found),) = read_run_tables(paths, "records", [config.run_id], ["status"])
+    statuses = [] if isinstance(found, str) or not found.num_columns else found["status"].to_pylist()
+    if statuses and statuses[-1] == "ok" and config.keep_model and not paths.run(config.run_id).model.exists():
         return None
-    return rows[-1]["status"] if rows else None
-
-
-def _rows(run: RunPaths) -> list[dict[str, str]]:
-    """Status and failure of a run's records; none where they cannot be read."""
-    try:
-        return pq.ParquetFile(run.records).read(columns=["status", "failure"]).to_pylist()
-    except (OSError, ValueError):
-        return []
+    return statuses[-1] if statuses else None

@@ -2,5 +2,5 @@
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = ("plan", "run", "status", "collect", "retry", "suggest")
+COMMANDS = ("plan", "shapes", "run", "status", "watch", "collect", "retry", "suggest")
 """In the order in which the help shows them: each is the module and the function in it of that name."""

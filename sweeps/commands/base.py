@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..collect import collect as collect_tables
-from ..grid import Plan, make_plan
-from ..run import SweepBusyError
-from ..spec import SpecError, read_spec
-from ..status import SweepStatus
-
-if TYPE_CHECKING:
-    import pandas as pd
+if TYPE_CHECKING:  # each command imports what it takes when it is called, so that none waits for another's
+    from ..collect import Collected
+    from ..grid import Plan
+    from ..status import SweepStatus
 
 __all__ = [
     "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors", "plan_of_spec",
@@ -35,26 +31,41 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (SpecError, SweepBusyError, OSError) as error:
+        except Exception as error:
+            if not isinstance(error, _told_in_one_line()):
+                raise
             Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(WRONG_USE) from None
 
     return wrapped
 
 
-def plan_of_spec(spec: Path) -> Plan:
+def _told_in_one_line() -> tuple[type[Exception], ...]:
+    from ..run import SweepBusyError
+    from ..spec import SpecError
+
+    return SpecError, SweepBusyError, OSError
+
+
+def plan_of_spec(spec: Path) -> "Plan":
     """The runs that a spec's file asks for."""
+    from ..grid import make_plan
+    from ..spec import read_spec
+
     return make_plan(read_spec(spec))
 
 
-def collected(folder: Path) -> "pd.DataFrame":
-    """Write a sweep's tables and return its records.
+def collected(folder: Path) -> "Collected":
+    """Write a sweep's tables and say what was left out.
 
     Raises:
         SpecError: there are none, as after a full disk.
     """
+    from ..collect import collect
+    from ..spec import SpecError
+
     try:
-        return collect_tables(folder)
+        return collect(folder)
     except ValueError as error:
         raise SpecError(str(error)) from error
 
@@ -64,7 +75,7 @@ def print_line(text: str, **style: Any) -> None:
     Console().print(text, markup=False, highlight=False, soft_wrap=True, **style)
 
 
-def print_status(status: SweepStatus, folder: Path) -> None:
+def print_status(status: "SweepStatus", folder: Path) -> None:
     """Runs by status, and each failure with how many runs had it, the most frequent first."""
     print_line(f"{folder}: {', '.join(f'{count} {name}' for name, count in sorted(status.statuses.items()))}")
     for line, count in sorted(status.failures.items(), key=lambda item: -item[1]):

@@ -1,0 +1,24 @@
+"""`sweeps watch`."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .base import FolderArgument
+
+__all__ = ["watch"]
+
+
+def watch(
+    folder: FolderArgument,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 5.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
+) -> None:
+    """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""
+    from ..watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
+
+    try:
+        watch_folder(folder, every, once, Console())
+    except KeyboardInterrupt:
+        return
