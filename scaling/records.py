@@ -244,8 +244,9 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
 
 def _to_arrow(frame: pd.DataFrame, table: str) -> pa.Table:
     arrays: dict[str, Any] = {}
+    is_empty = dict(frame.isna().all())
     for column in TABLES[table].values():
-        missing = column.name not in frame
+        missing = column.name not in frame or is_empty[column.name]
         arrays[column.name] = pa.nulls(len(frame), column.arrow_type) if missing else _array(frame[column.name], column)
     if table == "records" and "schema_version" not in frame:
         arrays["schema_version"] = pa.array(np.full(len(frame), SCHEMA_VERSION), type=pa.int64())
