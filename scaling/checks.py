@@ -38,8 +38,8 @@ def _doubtful(frame: pd.DataFrame, table: str) -> list[Column]:
         dtype = dtypes[name]
         if is_empty[name] or kind == "text" or dtype == np.bool_:
             return True
-        of_numbers = isinstance(dtype, np.dtype) and dtype.kind in ("i" if kind == "count" else "if")
-        return of_numbers and _in_range(least[name], greatest[name], kind)
+        kinds = {"flag": "", "count": "i"}.get(kind, "if")
+        return isinstance(dtype, np.dtype) and dtype.kind in kinds and _in_range(least[name], greatest[name], kind)
 
     columns = (TABLES[table][name] for name in found)
     return [column for column in columns if column.name in REQUIRED[table] or not is_cleared(*column)]

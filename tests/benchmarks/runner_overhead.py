@@ -94,7 +94,7 @@ def measure(num_runs: int, num_slots: int, folder: Path) -> Overhead:
     spec = spec_of(num_runs)
     plan = make_plan(parse_spec(spec))
     with watched(folder) as seen:
-        statuses, wall, cpu = timed(lambda: run_sweep(plan, yaml.safe_dump(spec), folder, ["cpu"] * num_slots).statuses)
+        statuses, wall, cpu = timed(lambda: _sweep(plan, yaml.safe_dump(spec), folder, num_slots))
     count = len(plan.configs)
     assert statuses == {"ok": count}, statuses
     bare_wall, bare_cpu = bare_seconds(plan)
@@ -102,6 +102,10 @@ def measure(num_runs: int, num_slots: int, folder: Path) -> Overhead:
         count, num_slots, wall / count, cpu / count, bare_wall, bare_cpu, command_seconds("status", folder),
         command_seconds("collect", folder), next(m for m in seen if m.num_runs >= count / 10), seen[-1],
     )  # fmt: skip
+
+
+def _sweep(plan: Plan, text: str, folder: Path, num_slots: int) -> dict[str, int]:
+    return run_sweep(plan, text, folder, devices=["cpu"] * num_slots).statuses
 
 
 def bare_seconds(plan: Plan) -> tuple[float, float]:
