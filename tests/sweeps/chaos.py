@@ -40,7 +40,7 @@ UNREPEATABLE = [
 SPEC = changed(train_examples=[200], steps=[600, 1000], evaluate__every=250, recipe__ema_decay=0.99)
 _CHECKPOINT_SECONDS = "0.2"  # a blow costs at most this much of training, so that there is progress between two
 _EXIT_SECONDS = 60.0  # a bound on what ends in no time
-_START_SECONDS = 120.0
+_START_SECONDS = 300.0
 _KINDS = ("group", "group", "runner", "worker", "start")
 
 
