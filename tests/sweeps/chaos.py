@@ -123,6 +123,7 @@ class Chaos:
                     return True
             assert time.monotonic() < deadline, f"no training: {self.told}\n{self.log}"
             time.sleep(0.02)
+        assert self._process is None or self._process.returncode in (0, 1), f"refused: {self.told}\n{self.log}"
         return False
 
     def _kill(self, kind: str) -> None:
@@ -201,8 +202,12 @@ class Chaos:
 
 def _children(pid: int) -> list[int]:
     """Spawned workers among the children: the resource tracker is one of them too."""
-    found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    found: list[int] = []
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it has just ended
+        return found
+    for child in children:
         with suppress(OSError):
             if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
                 found.append(int(child))
