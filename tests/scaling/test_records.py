@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scaling import read_evals, read_measurements, read_records, validate_records, write_records
+from scaling import records as writing
 from scaling.schema import RECORDS, TABLES, arrow_schema
 
 
@@ -244,3 +245,23 @@ def test_a_csv_that_is_none_is_named(tmp_path):
 def test_a_run_id_of_digits_stays_a_text(tmp_path):
     (tmp_path / "runs.csv").write_text("run_id,step,weights,upstream_error\n007,1,last,0.5\n07,1,last,0.4\n")
     assert read_records(tmp_path / "runs.csv")["run_id"].tolist() == ["007", "07"]
+
+
+@pytest.mark.parametrize("dtype", [object, "float64", "float32", "Int64", "boolean", "str", None])
+@pytest.mark.parametrize("value", [None, 0, 1, 2, 3.0, 2**60, np.nan, np.float32(0.1), np.int64(7), True, "x", "1"])
+def test_few_rows_are_written_as_many_are(monkeypatch, value, dtype):
+    names = ["lr", "seed", "train_error", "head_bias", "memorised", "recipe"]  # of every kind
+    column = pd.Series([value, None], dtype=object)
+    try:
+        column = column.infer_objects() if dtype is None else column.astype(dtype)
+    except (TypeError, ValueError):  # such a value has no such type
+        return
+    for name in names:
+        frame = pd.DataFrame({"run_id": ["a", "b"], name: column})
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "_FEW_ROWS", 0)
+            try:
+                expected = writing._to_arrow(frame, "records")
+            except (TypeError, ValueError):  # what no check lets through: a text for a number
+                continue
+        assert writing._to_arrow(frame, "records").equals(expected), name
