@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from .paths import SweepPaths, write_text
 
 if TYPE_CHECKING:  # a second of importing, which reading a plan does not take
-    from .config import RunConfig
     from .grid import Plan
 
 __all__ = ["FrozenPlan", "FrozenRun", "installed_versions", "read_frozen_plan", "write_frozen_plan"]
