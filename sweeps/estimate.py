@@ -4,7 +4,7 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -192,9 +192,9 @@ def _measure(
             if event.kind == "progress":
                 tell(f"measuring {config.model.family} {config.model.variant} at {config.image_size} px")
                 continue
-            value = event.value if event.kind == "done" else (None, str(event.value))
-            starts += [value[0] - began] if value[0] else []
-            found.setdefault(config, []).append(value[1])
+            start, times = event.value if event.kind == "done" else (None, str(event.value))
+            starts += [start - began] if start else []
+            found.setdefault(config, []).append(times)
     startup = median(sorted(starts)[: engine.num_slots]) if starts else 0.0
     return {config: _mean(values) for config, values in found.items()}, startup
 
@@ -204,7 +204,7 @@ def _mean(values: Sequence[ShapeTimes | str]) -> ShapeTimes | str:
     if not times:
         return values[0]
     means = {name: float(np.mean([getattr(t, name) for t in times])) for name in vars(times[0]) if name != "scaled"}
-    return ShapeTimes(**means, scaled=any(t.scaled for t in times))
+    return replace(times[0], **means)
 
 
 def _times_of(
@@ -219,8 +219,9 @@ def _times_of(
     step = _between(shape.step_flops, [(s.step_flops, t.step) for s, t in family])
     evaluation = _between(shape.forward_flops, [(s.forward_flops, t.evaluation_image) for s, t in family])
     ratio = step / near.step if near.step else 1.0
-    finetune = {"finetune_image": near.finetune_image * ratio, "finetune_task": near.finetune_task}
-    times = ShapeTimes(near.job, step, evaluation, near.run, near.measuring * ratio, **finetune)
+    times = ShapeTimes(
+        near.job, step, evaluation, near.run, near.measuring * ratio, near.finetune_image * ratio, near.finetune_task
+    )
     return times, f"not measured ({measured})" if measured else "from its FLOPs"
 
 

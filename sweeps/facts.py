@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .config import RunConfig
 from .cost import finetune_cost, run_cost
 from .cuts import Cut, cut_plan, run_shares
 from .data.prepare import missing_data
@@ -15,7 +16,7 @@ from .disk import disk_use
 from .estimate import Estimate
 from .grid import Plan, Trunk
 from .identified import compute_spreads, unidentified
-from .memory import PROCESS_BYTES, TrainingMemory, training_memory
+from .memory import PROCESS_BYTES, training_memory
 
 __all__ = ["device_memory", "plan_facts"]
 
@@ -125,14 +126,14 @@ def _model(trunks: Sequence[Trunk], on_accelerator: bool, device_bytes: int) -> 
             float(run_cost(trunk.configs[0]).training_flops) * trunk.num_images for trunk in trunks
         ),
         "num_too_large": sum(
-            len(trunk.configs) for trunk in trunks if _too_much(training_memory(trunk.configs[0], on_accelerator), device_bytes)
+            len(trunk.configs) for trunk in trunks if _too_much(trunk.configs[0], on_accelerator, device_bytes)
         ),
         "bytes": {name: getattr(use, name) for name in ("weights", "gradients", "optimizer", "activations", "total")},
     }  # fmt: skip
 
 
-def _too_much(use: TrainingMemory, device_bytes: int) -> bool:
-    return use.total + PROCESS_BYTES > device_bytes
+def _too_much(config: RunConfig, on_accelerator: bool, device_bytes: int) -> bool:
+    return training_memory(config, on_accelerator).total + PROCESS_BYTES > device_bytes
 
 
 def _too_large(models: Sequence[dict[str, Any]], device_bytes: int) -> list[str]:

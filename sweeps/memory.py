@@ -1,8 +1,8 @@
 """What training a shape takes of a device's memory, counted without allocating it.
 
 Bytes = weights + gradients + optimizer state + activations. Weights, gradients and state are exact, from the
-parameters' shapes. Activations are the tensors that the backward pass keeps, counted on the meta device: within a percent
-of those of a CPU in float32, and within an eighth in bfloat16; what a library takes as work space is not in them.
+parameters' shapes. Activations are the tensors that the backward pass keeps, counted on the meta device: within a
+percent of those of a CPU in float32, and within an eighth in bfloat16; a library's work space is not in them.
 
 Source of the form: Zhai et al. 2021 (arXiv 2106.04560), section 3.4 and Figure 8, whose state is 2, 1.5 and .5 of the
 parameters for Adam, Adam with a half-precision first moment and their Adafactor.
@@ -148,7 +148,7 @@ def count_memory(model: ModelShape, image_size: int, num_classes: int) -> ModelM
         outputs = built(images)
         for output in outputs if isinstance(outputs, tuple) else (outputs,):
             F.cross_entropy(output, torch.zeros(len(output), dtype=torch.long, device="meta"))
-    buffers = [t for t in (*built.buffers(), *(p for p in built.parameters() if not p.requires_grad))]
+    buffers = [*built.buffers(), *(p for p in built.parameters() if not p.requires_grad)]
     return ModelMemory(
         tuple(tuple(p.shape) for p in built.parameters() if p.requires_grad),
         sum(t.numel() * t.element_size() for t in buffers),

@@ -75,7 +75,7 @@ class _Course:
         self.ended = self._now()
 
     def at(self, step: int) -> float:
-        return self.steps[step - 1]
+        return self.steps[step - 1] if step else self.began
 
     def _now(self) -> float:
         if self.device.type == "cuda":  # what is queued has not run yet
@@ -124,14 +124,15 @@ def _times(config: RunConfig, seconds: float, folder: Path, device: torch.device
 
 
 def _times_untrained(config: RunConfig, folder: Path, device: torch.device) -> ShapeTimes:
-    """Of a model that is only evaluated, all of it in one piece but for measuring."""
+    """Of a model that is only evaluated: all in one piece, but for measuring and fine-tuning."""
     short = _shortened(config, 0, device)
     asked = evaluation_images(short)
     _whole_job(short, folder / "first", device)
     seconds = _whole_job(short, folder / "second", device)
-    return ShapeTimes(
-        0.0, 0.0, seconds / asked, 0.0, scaled=asked < evaluation_images(config), **_finetuning(config, folder, device)
-    )
+    return replace(
+        ShapeTimes(0.0, 0.0, seconds / asked, 0.0, scaled=asked < evaluation_images(config)),
+        measuring=_measuring(config, folder, device), **_finetuning(config, folder, device),
+    )  # fmt: skip
 
 
 def _num_steps(seconds: float, step: float) -> int:
@@ -205,20 +206,16 @@ def _affordable_step(config: RunConfig, device: torch.device) -> tuple[RunConfig
     flops, least = run_cost(config).training_flops, config.model.smallest_batch(config.image_size)
     batch = max(least, min(whole, int(_budget(device) / max(flops, 1))), 1)
     recipe = config.recipe.model_copy(update={"batch_size": batch})
-    return config.model_copy(
-        update={"recipe": recipe, "micro_batches": min(config.micro_batches, batch)}
-    ), batch / whole
+    fewer = {"recipe": recipe, "micro_batches": min(config.micro_batches, batch)}
+    return config.model_copy(update=fewer), batch / whole
 
 
 def _measuring(config: RunConfig, folder: Path, device: torch.device) -> float:
     if not config.measure.names:
         return 0.0
-    bare = _shortened(config, 1, device, num_images=_FEW_IMAGES)
-    times = []
-    for measure in (bare.measure, config.measure):
-        course = _course(bare.model_copy(update={"measure": measure}), folder, device, (1,))
-        times.append(course.ended - course.at(1))
-    return max(0.0, times[1] - times[0])
+    bare = _bare(config, device)
+    asked = bare.model_copy(update={"measure": config.measure})
+    return max(0.0, _ending(asked, folder, device) - _ending(bare, folder, device))
 
 
 def _finetuning(config: RunConfig, folder: Path, device: torch.device) -> dict[str, float]:
@@ -226,14 +223,26 @@ def _finetuning(config: RunConfig, folder: Path, device: torch.device) -> dict[s
     asked = config.finetune
     if not asked.tasks:
         return {}
-    bare = _shortened(config, 1, device, num_images=_FEW_IMAGES)
-    one = {"tasks": asked.tasks[:1], "lr": asked.lr[:1], "steps": _FINETUNE_STEPS, "draws": 1}
-    one |= {"folder_versions": asked.folder_versions[: sum(":" in task for task in asked.tasks[:1])]}
-    short = bare.model_copy(update={"finetune": asked.model_copy(update=one)})
-    plain = _course(bare, folder, device, (1,))
-    weights = 1 if config.recipe.ema_decay is None else 2
-    course = _course(short, folder, device, tuple(range(1, 2 + weights * _FINETUNE_STEPS)))
-    step = (course.at(1 + _FINETUNE_STEPS) - course.at(2)) / (_FINETUNE_STEPS - 1)
-    batch = min(asked.batch_size, asked.num_images(find_dataset(asked.tasks[0]).num_train))
-    rest = (course.ended - course.at(1)) - (plain.ended - plain.at(1)) - weights * _FINETUNE_STEPS * step
-    return {"finetune_image": step / batch, "finetune_task": max(0.0, rest) / weights}
+    bare = _bare(config, device)
+    tasks = asked.tasks[:1]
+    versions = asked.folder_versions[: sum(":" in task for task in tasks)]
+    one = {"tasks": tasks, "folder_versions": versions, "lr": asked.lr[:1], "steps": _FINETUNE_STEPS, "draws": 1}
+    first, num_weights = bare.steps, 1 if config.recipe.ema_decay is None else 2
+    marks = tuple(range(1, first + num_weights * _FINETUNE_STEPS + 1))
+    course = _course(bare.model_copy(update={"finetune": asked.model_copy(update=one)}), folder, device, marks)
+    step = (course.at(first + _FINETUNE_STEPS) - course.at(first + 1)) / (_FINETUNE_STEPS - 1)
+    in_all = course.ended - course.at(first) - _ending(bare, folder, device)
+    batch = min(asked.batch_size, asked.num_images(find_dataset(tasks[0]).num_train))
+    rest = max(0.0, in_all / num_weights - _FINETUNE_STEPS * step)
+    return {"finetune_image": step / batch, "finetune_task": rest}
+
+
+def _bare(config: RunConfig, device: torch.device) -> RunConfig:
+    """A step and little else."""
+    return _shortened(config, min(1, config.steps), device, num_images=_FEW_IMAGES)
+
+
+def _ending(config: RunConfig, folder: Path, device: torch.device) -> float:
+    """Seconds from the last step on."""
+    course = _course(config, folder, device, (config.steps,))
+    return course.ended - course.at(config.steps)

@@ -23,9 +23,7 @@ _MOST_DECODED = 2**30  # bytes of images that a plan decodes to measure on
 def plan(
     spec: SpecArgument,
     json_: Annotated[bool, typer.Option("--json", help="The facts as one JSON object, and nothing else.")] = False,
-    measure: Annotated[
-        bool, typer.Option(help="Measure a step of each shape, for the time that the sweep takes.")
-    ] = True,
+    measure: Annotated[bool, typer.Option(help="Measure a step of each shape, to tell the time.")] = True,
     max_hours: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many hours.")] = None,
     max_flops: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many FLOPs.")] = None,
     slots: Annotated[int | None, typer.Option(min=1, help="Runs side by side on the CPU; default all cores.")] = None,
