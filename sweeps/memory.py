@@ -25,7 +25,7 @@ from .config import RunConfig
 from .models.shape import ModelShape
 
 __all__ = [
-    "PROCESS_BYTES", "ModelMemory", "TrainingMemory", "count_memory", "optimizer_bytes", "padded_tokens",
+    "PROCESS_BYTES", "ModelMemory", "TrainingMemory", "count_memory", "memory_of", "optimizer_bytes", "padded_tokens",
     "training_memory",
 ]  # fmt: skip
 
@@ -83,18 +83,30 @@ def training_memory(config: RunConfig, on_accelerator: bool = False, half: bool 
     counted = count_memory(config.model, config.image_size, config.num_classes)  # type: ignore[arg-type] frozen
     if half is None:
         half = config.precision == "bfloat16" or (config.precision == "auto" and on_accelerator)
-    images = math.ceil(recipe.batch_size / config.devices_per_run / config.micro_batches)
     per_image = counted.image_bytes
     if config.checkpoint_activations:
         per_image = min(per_image, counted.input_bytes + counted.block_bytes)
     if on_accelerator:
         per_image *= padded_tokens(config.model, config.image_size)
-    weights = _FLOAT * counted.num_params + counted.buffer_bytes
-    copies = 1 + (recipe.ema_decay is not None) + (recipe.sam_rho is not None)
-    activations = images * per_image * (_HALF_SHARE if half else 1) + (_HALF * counted.num_params if half else 0)
+    return memory_of(
+        counted, images=math.ceil(recipe.batch_size / config.devices_per_run / config.micro_batches),
+        image_bytes=per_image, optimizer=recipe.optimizer, half=half,
+        copies=1 + (recipe.ema_decay is not None) + (recipe.sam_rho is not None),
+    )  # fmt: skip
+
+
+def memory_of(
+    counted: ModelMemory, *, images: int, image_bytes: float, optimizer: str, half: bool, copies: int = 1
+) -> TrainingMemory:
+    """The sum, for so many images at once and so many copies of the weights.
+
+    Args:
+        image_bytes: activations of an image in float32.
+    """
+    activations = images * image_bytes * (_HALF_SHARE if half else 1) + (_HALF * counted.num_params if half else 0)
     return TrainingMemory(
-        copies * weights, _FLOAT * counted.num_params, optimizer_bytes(counted.shapes, recipe.optimizer),
-        round(activations),
+        copies * (_FLOAT * counted.num_params + counted.buffer_bytes), _FLOAT * counted.num_params,
+        optimizer_bytes(counted.shapes, optimizer), round(activations),
     )  # fmt: skip
 
 

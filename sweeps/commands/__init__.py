@@ -2,5 +2,5 @@
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = ("plan", "run", "status", "collect")
+COMMANDS = ("plan", "shapes", "run", "status", "collect")
 """In the order in which the help shows them: each is the module and the function in it of that name."""
