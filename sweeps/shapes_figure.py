@@ -12,7 +12,7 @@ __all__ = ["shapes_figure"]
 _COLOURS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7")  # Okabe and Ito's, told apart by all
 _GREY = "#BBBBBB"
 _SMALLEST, _LARGEST = 10.0, 90.0  # areas of marks
-_SPREAD = 0.045  # of shapes of one width and depth, beside each other
+_ROOM = 0.7  # of the distance from width to width, for shapes of one width and depth
 
 
 def shapes_figure(shapes: Sequence[Found], speeds: Sequence[float], title: str) -> Figure:
@@ -34,10 +34,8 @@ def shapes_figure(shapes: Sequence[Found], speeds: Sequence[float], title: str) 
         colour = _GREY if name == OUT_OF_MEMORY else _COLOURS[place % len(_COLOURS)]
         label = name if place in (0, len(names) - 1) else f"only from {name} on"
         ax.scatter(width[of], depth[of], sizes[of], color=colour, label=f"{label} ({of.sum()})", linewidths=0)
-    ax.set_xscale("log")
-    ticks = sorted({shape.width for shape in shapes})
-    ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    ax.minorticks_off()
+    widths = sorted({shape.width for shape in shapes})
+    ax.set_xticks(range(len(widths)), [str(width) for width in widths])
     ax.set_yticks(sorted({shape.depth for shape in shapes}))
     ax.set_xlabel("width")
     ax.set_ylabel("depth in blocks")
@@ -49,12 +47,13 @@ def shapes_figure(shapes: Sequence[Found], speeds: Sequence[float], title: str) 
 
 
 def _apart(shapes: Sequence[Found]) -> np.ndarray:
-    """Widths, those of one width and depth moved apart by their MLP and heads."""
-    kinds = sorted({(shape.mlp_dim or 0) / shape.width + 1e-3 * (shape.heads or 0) / shape.width for shape in shapes})
-    by_kind = {kind: place for place, kind in enumerate(kinds)}
-    middle = (len(kinds) - 1) / 2
-    moved = []
-    for shape in shapes:
-        kind = (shape.mlp_dim or 0) / shape.width + 1e-3 * (shape.heads or 0) / shape.width
-        moved.append(shape.width * np.exp(_SPREAD * (by_kind[kind] - middle)))
-    return np.array(moved)
+    """A place for each width, about which shapes of one width and depth stand apart by their MLP and heads."""
+    widths = sorted({shape.width for shape in shapes})
+    kinds = sorted({_kind(shape) for shape in shapes})
+    step = _ROOM / max(1, len(kinds) - 1)
+    return np.array([widths.index(s.width) + step * kinds.index(_kind(s)) - _ROOM / 2 for s in shapes])
+
+
+def _kind(shape: Found) -> tuple[float, float]:
+    """MLP and heads over the width, to a percent."""
+    return round((shape.mlp_dim or 0) / shape.width, 2), round(100 * (shape.heads or 0) / shape.width, 2)

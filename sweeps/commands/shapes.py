@@ -122,7 +122,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         sizes = [f"{row['bytes'][name] / 2**30:.2f} GiB" if row["fits"][name] else "out" for name in names]
         lines.append(
             f"{row['width']:>6}{row['depth']:>6}{row['heads'] or '':>6}{row['mlp_dim'] or '':>7}"
-            f"{row['num_params']:>15,}{row['flops_per_image'] / 1e9:>8.3g}{''.join(f'{size:>12}' for size in sizes)}{row['relative_speed']:>8.3f}"
+            f"{row['num_params']:>15,}{row['flops_per_image'] / 1e9:>8.3g}"
+            + "".join(f"{size:>12}" for size in sizes)
+            + f"{row['relative_speed']:>8.3f}"
         )
     if len(fitting) > _MOST_ROWS:
         lines.append(f"and {len(fitting) - _MOST_ROWS} smaller ones; --json gives all")
