@@ -70,7 +70,7 @@ def test_the_time_of_a_trunk_by_hand():
     plan = plan_of(model=ONE, train_examples=200)
     shapes = plan_shapes(plan)
     estimate = make_estimate(plan, shapes, {shapes[0].config: TIMES}, num_slots=2, startup=3.0)
-    images = 300 + 100 + 200 + 20 * 6 + 50  # test, held out, trained on; a task's training and test images
+    images = 300 + 100 + 200 + 20 * 10 + 50  # test, held out, trained on; a task's training and test images
     assert evaluation_images(plan.configs[0]) == images
     expected = 1 + 44 * 0.5 + 2 * images * 0.01 + 2 * 2
     assert estimate.wall_seconds == pytest.approx(3 + expected)
