@@ -10,7 +10,7 @@ from .models import ModelConfig
 from .models.cost import ModelCost, count_cost, training_flops
 from .saved_model import read_config
 
-__all__ = ["FinetuneCost", "RunCost", "finetune_cost", "run_cost"]
+__all__ = ["FinetuneCost", "RunCost", "evaluation_images", "finetune_cost", "num_test_images", "run_cost"]
 
 
 class RunCost(NamedTuple):
@@ -22,10 +22,12 @@ class RunCost(NamedTuple):
 
 
 class FinetuneCost(NamedTuple):
-    """Images that a run's models are fine-tuned on, each time that one is seen, and what that takes."""
+    """Images that a run's models are fine-tuned on, each time that one is seen, what that takes, and how many
+    trainings it is, those that choose a learning rate too."""
 
     num_images: int
     flops: int
+    num_trainings: int
 
 
 def run_cost(config: RunConfig) -> RunCost:
@@ -42,7 +44,7 @@ def run_cost(config: RunConfig) -> RunCost:
 
 def finetune_cost(config: RunConfig) -> FinetuneCost:
     """Of all tasks, draws and learning rates, for each weights of the run; the test images are not counted."""
-    asked, num_images, flops = config.finetune, 0, 0
+    asked, num_images, flops, num_trainings = config.finetune, 0, 0, 0
     for task in asked.tasks:
         dataset = find_dataset(task)
         num_train, num_val = asked.num_images(dataset.num_train), asked.num_val(dataset.num_train)
@@ -50,9 +52,29 @@ def finetune_cost(config: RunConfig) -> FinetuneCost:
         of_task = finetune_config(config, dataset.num_classes)
         seen = asked.draws * asked.steps * (choice + min(asked.batch_size, num_train))
         num_images += seen
+        num_trainings += asked.draws * (1 + (len(asked.lr) if num_val else 0))
         flops += seen * training_flops(_model_cost(of_task), of_task.recipe, None)[0]
     num_weights = 1 if config.recipe.ema_decay is None else 2
-    return FinetuneCost(num_weights * num_images, num_weights * flops)
+    return FinetuneCost(num_weights * num_images, num_weights * flops, num_weights * num_trainings)
+
+
+def num_test_images(config: RunConfig) -> int:
+    """Of the upstream set, those that an evaluation takes."""
+    dataset, most = find_dataset(config.upstream.dataset, config.upstream.folder), config.evaluate.max_upstream
+    return dataset.num_test if most is None else most if dataset.generated else min(most, dataset.num_test)
+
+
+def evaluation_images(config: RunConfig) -> int:
+    """Images that one evaluation of a model takes: test, held-out and training images, and those of the tasks."""
+    from .evaluate import pool_per_class
+
+    upstream = min(config.evaluate.max_train, config.train_examples) + config.upstream.num_val + num_test_images(config)
+    asked, of_tasks = config.downstream, 0
+    for task in asked.tasks:
+        dataset = find_dataset(task)
+        of_tasks += min(dataset.num_train, dataset.num_classes * pool_per_class(asked))
+        of_tasks += min(dataset.num_test, asked.max_eval or dataset.num_test)
+    return upstream + of_tasks
 
 
 def _model_cost(config: RunConfig) -> ModelCost:

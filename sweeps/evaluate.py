@@ -21,7 +21,7 @@ from .speed import TimedForward
 from .state import TrainingState
 from .verdicts import best_index, is_memorised
 
-__all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished", "task_images"]
+__all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished", "pool_per_class", "task_images"]
 
 _BATCH = 250  # images; what a batch changes is only the speed
 _POOL_PER_CLASS = 20  # training images a class that the draws come from: Dosovitskiy et al. 2020
@@ -150,11 +150,16 @@ def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: 
                 }  # fmt: skip
 
 
+def pool_per_class(config: DownstreamConfig) -> int:
+    """Training images a class that the draws come from."""
+    return max(_POOL_PER_CLASS, max(config.shots) + CHOICE_PER_CLASS)
+
+
 def task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[Images, Images]:
     """The pool of training images, the first of each class, and the test images."""
     train = load_images(task, "train", image_size)
     test = load_images(task, "test", image_size)
-    per_class = max(_POOL_PER_CLASS, max(config.shots) + CHOICE_PER_CLASS)
+    per_class = pool_per_class(config)
     labels = train.labels.numpy()
     pool = np.sort(np.concatenate([np.flatnonzero(labels == label)[:per_class] for label in np.unique(labels)]))
     asked = sample_rows(len(test.labels), config.max_eval, find_dataset(task).shuffled)

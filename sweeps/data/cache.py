@@ -25,7 +25,7 @@ from ..paths import cache_folder, write_json, written_whole
 from .decode import IMAGE_ERRORS, fit_arrays, read_photo
 from .rows import DataSet, Photos, ReadInBatches, check_split
 
-__all__ = ["CacheWarning", "CachedSplit", "open_split", "verify_cache"]
+__all__ = ["CacheWarning", "CachedSplit", "is_decoded", "open_split", "verify_cache"]
 
 _CHUNK = 512  # images decoded before they are written
 _NUM_SHOWN = 3
@@ -83,6 +83,13 @@ def open_split(
         raise OSError(f"{cached.pixels} was written and cannot be read back")
     pixels, labels = opened
     return pixels[:num_images], labels[:num_images]
+
+
+def is_decoded(
+    dataset: DataSet, split: str, image_size: int, num_images: int | None = None, folder: str | None = None
+) -> bool:
+    """Whether `open_split` has nothing to decode."""
+    return _open(_cached(dataset, check_split(split), image_size, num_images, folder)) is not None
 
 
 def verify_cache(folder: Path | None = None) -> list[Path]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from ..config import RunConfig
 from ..paths import cache_folder, write_text
-from .cache import open_split
+from .cache import is_decoded, open_split
 from .datasets import find_dataset, task_name, why_missing
 
-__all__ = ["missing_data", "prepare_data"]
+__all__ = ["missing_data", "prepare_data", "undecoded"]
 
 
 class _Split(NamedTuple):
@@ -50,6 +50,19 @@ def prepare_data(configs: Collection[RunConfig]) -> None:
         except ValueError as error:
             name = task_name(split.dataset, split.folder)
             raise ValueError(f"{split.field}: {name} ({split.split}): {error}") from error
+
+
+def undecoded(configs: Iterable[RunConfig]) -> list[tuple[int, int]]:
+    """Number and side of the images of each split that `prepare_data` would decode; of data that are there."""
+    found = []
+    for split in dict.fromkeys(_needed(configs)):
+        with suppress(FileNotFoundError):
+            dataset = find_dataset(split.dataset, split.folder)
+            if not is_decoded(dataset, split.split, split.image_size, split.num_images, split.folder):
+                in_all = dataset.num_images(split.split)
+                is_part = dataset.generated and split.num_images is not None
+                found.append((split.num_images if is_part else in_all, split.image_size))
+    return found
 
 
 def _verify_stream(dataset: str, folder: str, workers: int) -> None:
