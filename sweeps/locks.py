@@ -1,5 +1,7 @@
-"""A trunk's lock: who holds it trains the trunk. It falls with its holder, however that ends."""
+"""Locks that fall with their holder, however that ends: who holds a trunk's trains it."""
 
+import fcntl
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,17 +39,24 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds the lock now; makes no file."""
-    if not path.exists():
-        return False
-    lock = FileLock(path)
+    """Whether a process holds the lock file of a `filelock.FileLock`; a dead one's is not held.
+
+    `FileLock` takes flock's exclusive lock. This asks for the shared one, for some microseconds and without waiting,
+    and neither makes, writes nor empties the file.
+    """
     try:
-        with lock.acquire(blocking=False):
-            return False
-    except Timeout:
-        return True
-    except FileNotFoundError:  # its holder has just ended
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(file)
 
 
 def _acquired(lock: FileLock) -> bool:

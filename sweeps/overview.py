@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .frozen_plan import FrozenPlan, FrozenRun, read_frozen_plan
-from .held_locks import is_held
+from .locks import is_held
 from .paths import SweepPaths
 from .record_rows import RecordRows
 from .status import FINISHED

@@ -60,6 +60,7 @@ def run_sweep(
     paths = SweepPaths(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(paths):
+        _remove_left_overs(paths)
         _run(plan, spec_text, paths, only, accept_changes, keep_going, engine, options)
         status = sweep_status([config.run_id for config in plan.configs], paths)
         if status.all_finished and (last := _last_plan(paths)):
@@ -81,6 +82,12 @@ def _locked(paths: SweepPaths) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _remove_left_overs(paths: SweepPaths) -> None:
+    """Half-written files of a runner that was killed; the folder's lock is ours."""
+    for path in paths.folder.glob("*.tmp"):
+        path.unlink(missing_ok=True)
 
 
 def pending_trunks(plan: Plan, paths: SweepPaths, only: Collection[str] | None = None) -> list[Trunk]:

@@ -15,6 +15,7 @@ from scaling.transfer import TransferFit
 from scaling.tuning import best_tuned
 
 from ..data.datasets import DATASETS
+from ..paths import SweepPaths
 
 __all__ = ["ALL_RUNS", "LEVEL", "NEAR_CHANCE", "VERDICTS", "Frontier", "Summary", "Task", "summarise", "trainings"]
 
@@ -122,7 +123,7 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None, t
         tuned: columns of the recipe that take several values in runs alike in all else: the best of each such cell is
             fitted, chosen on held-out training images.
     """
-    everything = read_records(folder)
+    everything = read_records(SweepPaths(folder).table("records"))
     runs = everything if run_ids is None else everything[everything["run_id"].isin(run_ids)]
     is_ok, is_trained = runs["status"].eq("ok"), runs["step"] > 0
     finished = runs[is_ok & is_trained & runs["cooled_down"].eq(True)].reset_index(drop=True)
@@ -190,7 +191,10 @@ def _num_classes(tasks: list[str], folder: Path) -> dict[str, int]:
     known = {task: DATASETS[task].num_classes for task in tasks if task in DATASETS}
     if len(known) == len(tasks):
         return known
-    return {str(task): int(n) for task, n in read_evals(folder).groupby("task")["num_classes"].first().items()} | known
+    return {
+        str(task): int(n)
+        for task, n in read_evals(SweepPaths(folder).table("evals")).groupby("task")["num_classes"].first().items()
+    } | known
 
 
 def _fit_task(finished: pd.DataFrame, name: str, num_shots: int, num_classes: int) -> Task:

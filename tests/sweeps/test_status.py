@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sweeps.cli import app
 from sweeps.collect import collect
-from sweeps.held_locks import is_held
+from sweeps.locks import is_held
 from sweeps.overview import overview
 from sweeps.overview_text import overview_json, overview_lines
 from sweeps.paths import SweepPaths
