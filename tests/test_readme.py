@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 import scaling as sc
+from sweeps.commands import COMMANDS
 from sweeps.data.datasets import DATASETS, FOLDER_KINDS
 from sweeps.data.suites import SUITES
 from sweeps.grid import make_plan
@@ -65,12 +66,19 @@ def test_the_tables_of_models_recipes_and_data_name_what_there_is():
     assert set(FAMILIES) | set(RECIPES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) | set(MEASUREMENTS) <= named
 
 
+def test_the_table_of_commands_names_them_all():
+    assert re.findall(r"^\| `sweeps (\w+)", README, flags=re.MULTILINE) == list(COMMANDS)
+
+
 def test_the_example_spec_is_valid():
     plan = make_plan(parse_spec(yaml.safe_load(blocks("yaml")[0])))
     assert len(plan.configs) == (2 * 2 + 1) * 3 * 3 * 2
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"])
+DOCS = [f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md", *DOCS])
 def test_links_lead_somewhere(name):
     for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
         assert target.startswith("http") or (ROOT / name).parent.joinpath(target).exists(), target
