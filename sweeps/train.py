@@ -30,6 +30,7 @@ from .grid import Trunk
 from .initial import initial_model
 from .micro_batches import num_parts
 from .optimizers import build_optimizer
+from .out_of_memory import is_out_of_memory
 from .paths import RunPaths, TrunkPaths, append_text
 from .saved_model import check_teacher, load_model
 from .saver import Saver
@@ -141,13 +142,15 @@ class Trainer:
 
     def resume(self, config: RunConfig, checkpoints: Checkpoints, last_step: int) -> TrainingState | None:
         """The state that was saved last, up to `last_step`; None where there is none, which costs only time."""
-        snapshot = checkpoints.load(self.device, last_step)
+        snapshot = checkpoints.load(last_step)
         if snapshot is None:
             return None
         state = new_state(config, self.device)
         try:
             state.restore(snapshot)
         except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            if is_out_of_memory(error):
+                raise
             why = " ".join(str(error).split())[:200]
             print(f"checkpoint in {checkpoints.folder} is not taken: other code wrote it: {why}", file=sys.stderr)
             return None
