@@ -83,7 +83,7 @@ RECORDS = _columns(
     ("count", "seed"),
     ("amount", "wall_seconds"),
     ("text", "device host"),
-    ("count", "num_threads num_micro_batches"),
+    ("count", "num_threads num_devices num_micro_batches"),
     ("amount", "training_images_per_second inference_images_per_second energy_joules"),
     ("count", "peak_memory_bytes"),
     ("text", "torch_version git_commit"),

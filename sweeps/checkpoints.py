@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict
 
+from .out_of_memory import is_out_of_memory
 from .paths import write_text, written_whole
 
 __all__ = ["CheckpointClock", "Checkpoints"]
@@ -42,7 +43,7 @@ class _Manifest(BaseModel):
         return f"checkpoint-{self.step}-{self.serial}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Checkpoints:
     """Those of one trunk or run in its folder.
 
@@ -52,6 +53,7 @@ class Checkpoints:
 
     folder: Path
     owner: str
+    _last: _Manifest | None = None  # what was loaded or saved last: that one is whole
 
     def save(self, state: dict[str, Any], step: int) -> float:
         """Write one more and drop all but the one before it; returns the seconds that writing took.
@@ -59,8 +61,7 @@ class Checkpoints:
         Args:
             state: plain values and tensors.
         """
-        known = sorted(self._manifests(), key=lambda manifest: manifest.serial)
-        previous = known[-1] if known else None
+        previous = self._last or max(self._manifests(), key=lambda manifest: manifest.serial, default=None)
         self._drop_others(previous)  # first, so that there are never three
         serial = previous.serial + 1 if previous else 1
         written: dict[str, Any] = {}
@@ -74,33 +75,43 @@ class Checkpoints:
             owner=self.owner, step=step, serial=serial, bytes=written["bytes"], sha256=written["sha256"]
         )
         write_text(self.folder / f"{manifest.name}.json", manifest.model_dump_json() + "\n", durable=False)
+        self._last = manifest
         return written["seconds"]
 
-    def load(self, device: torch.device, last_step: int) -> dict[str, Any] | None:
-        """What was saved last, up to this step; None where nothing whole is there, which costs only time.
+    def load(self, last_step: int) -> dict[str, Any] | None:
+        """What was saved last, up to this step, on the CPU; None where nothing whole is there, which costs only time.
 
         One that is not taken is told in a line: a damaged file, for which the one before it is taken, or another's.
+
+        Raises:
+            RuntimeError, OSError: too little memory to read it, which says nothing of the file.
         """
         found = [manifest for manifest in self._manifests() if manifest.step <= last_step]
         for manifest in sorted(found, key=lambda manifest: (manifest.step, manifest.serial), reverse=True):
             try:
-                return self._read(manifest, device)
+                state = self._read(manifest)
             except _FAULTS as error:
+                if is_out_of_memory(error):
+                    raise
                 _not_taken(self.folder / f"{manifest.name}.pt", error)
+            else:
+                self._last = manifest
+                return state
         return None
 
     def clear(self) -> None:
         """Remove all of them."""
         self._drop_others(None)
+        self._last = None
 
-    def _read(self, manifest: _Manifest, device: torch.device) -> dict[str, Any]:
+    def _read(self, manifest: _Manifest) -> dict[str, Any]:
         if manifest.owner != self.owner:
             raise ValueError(f"it is of {manifest.owner!r}, not of {self.owner!r}")
         with open(self.folder / f"{manifest.name}.pt", "rb") as file:
             if os.fstat(file.fileno()).st_size != manifest.bytes or _sha256(file) != manifest.sha256:
                 raise ValueError("it is damaged")
             file.seek(0)
-            return torch.load(file, map_location=device, weights_only=True)
+            return torch.load(file, map_location="cpu", weights_only=True)
 
     def _manifests(self) -> Iterator[_Manifest]:
         """Those that can be read; the order of file names says nothing."""

@@ -19,6 +19,7 @@ from .fewshot import CHOICE_PER_CLASS, evaluate_fewshot
 from .precision import autocast, precision_of
 from .speed import TimedForward
 from .state import TrainingState
+from .stopping import check_stop
 from .verdicts import best_index, is_memorised
 
 __all__ = ["Evaluator", "evaluate_downstream", "evaluate_upstream", "mark_finished", "pool_per_class", "task_images"]
@@ -49,11 +50,12 @@ class Evaluator:
             return
         if state.average is not None:
             found["ema"] = self._ask(state.average.module)  # type: ignore[arg-type]
-        for weights, columns in found.items():
-            model = state.model if weights == "last" else state.average.module  # type: ignore[union-attr]
+        models = {"last": state.model, "ema": getattr(state.average, "module", None)}
+        evals = {weights: self._downstream(models[weights]) for weights in found}
+        for weights, columns in found.items():  # all of them or, where it is cut by a signal, none
             columns |= {"status": "ok", "train_loss": train_loss}
             columns |= {"memorised": self._memorised(state, columns)} if weights == "last" else {}
-            self._append(state, weights, columns, self._downstream(model))  # type: ignore[arg-type]
+            self._append(state, weights, columns, evals[weights])
 
     def _append(self, state: TrainingState, weights: str, columns: dict[str, Any], evals: list[dict[str, Any]]) -> None:
         common = {
@@ -134,10 +136,12 @@ def evaluate_upstream(
 def evaluate_downstream(model: nn.Module, config: DownstreamConfig, image_size: int) -> Iterator[dict[str, Any]]:
     """Rows of `scaling`'s evals, without their key, for every task, layer, draw, number of shots and probe."""
     for task in config.tasks:
+        check_stop()
         train, test = task_images(task, image_size, config)
         num_classes = find_dataset(task).num_classes
         of_train, of_test = (extract_features(model, images, config.layers) for images in (train, test))
         for layer in config.layers:
+            check_stop()
             results = evaluate_fewshot(
                 (of_train[layer], train.labels.numpy()), (of_test[layer], test.labels.numpy()),
                 num_classes=num_classes, shots=config.shots, num_draws=config.draws, probes=config.probes,
@@ -169,4 +173,8 @@ def task_images(task: str, image_size: int, config: DownstreamConfig) -> tuple[I
 def _run(model: nn.Module, images: Images, forward: Any) -> torch.Tensor:
     model.eval()
     device = next(model.parameters()).device
-    return torch.cat([forward(model, normalise(b.pixels.to(device))) for b in images.batches(_BATCH)])
+    logits = []
+    for batch in images.batches(_BATCH):
+        check_stop()
+        logits.append(forward(model, normalise(batch.pixels.to(device))))
+    return torch.cat(logits)

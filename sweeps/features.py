@@ -7,6 +7,7 @@ from torch import nn
 
 from .data.images import Images, normalise
 from .models.layers import layer_outputs, pool
+from .stopping import check_stop
 
 __all__ = ["extract_features"]
 
@@ -28,11 +29,11 @@ def extract_features(model: nn.Module, images: Images, layers: Iterable[str]) ->
     def pooled(output: torch.Tensor) -> torch.Tensor:
         return pool(model, output.float()).contiguous()  # a view would hold the whole output
 
-    parts = [
-        {name: output.cpu() for name, output in found.items()}
-        for batch in images.batches(_BATCH)
-        for found in [layer_outputs(model, normalise(batch.pixels.to(device)), names, pooled)]
-    ]
+    parts = []
+    for batch in images.batches(_BATCH):
+        check_stop()
+        found = layer_outputs(model, normalise(batch.pixels.to(device)), names, pooled)
+        parts.append({name: output.cpu() for name, output in found.items()})
     features = {name: torch.cat([part[name] for part in parts]) for name in names}
     for name, values in features.items():
         if not values.isfinite().all():

@@ -18,7 +18,6 @@ from .losses import untrained_loss
 from .measure.subject import measure_model
 from .saver import Saver
 from .state import TrainingState
-from .stopping import Interrupted
 from .verdicts import explosion_step
 
 __all__ = ["find_explosion", "finetune_last", "measure_last"]
@@ -49,8 +48,8 @@ def measure_last(
     for evaluation, model in _last_models(state):
         if "measurements" in evaluation:
             continue
-        saver.save_if_due(state)
-        measured = measure_model(config, model, train, data.test, device)
+        with saver.interruptible(state):
+            measured = measure_model(config, model, train, data.test, device)
         evaluation["measurements"], evaluation["faults"] = measured.rows, measured.faults
 
 
@@ -65,17 +64,16 @@ def finetune_last(
     Raises:
         Interrupted: told to stop; the state is saved.
     """
+    parts = {"micro_batches": state.num_micro_batches or config.micro_batches}  # more where memory ran out
     for evaluation, model in _last_models(state):
         for task in config.finetune.tasks:
             if task in evaluation.get("finetuned", []):
                 continue
-            saver.save_if_due(state)
-            asked = config.model_copy(update={"finetune": config.finetune.model_copy(update={"tasks": (task,)})})
-            try:
+            asked = config.model_copy(
+                update={"finetune": config.finetune.model_copy(update={"tasks": (task,)}), **parts}
+            )
+            with saver.interruptible(state):
                 found = finetune_model(asked, model, device, on_step)
-            except Interrupted:
-                saver.save(state)
-                raise
             evaluation["evals"] = evaluation["evals"] + found.rows
             evaluation["faults"] = evaluation.get("faults", {}) | found.faults
             evaluation["finetuned"] = [*evaluation.get("finetuned", []), task]

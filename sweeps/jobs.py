@@ -173,7 +173,7 @@ def write_failure(paths: RunPaths, config: RunConfig, name: str, status: str, fa
 
 
 def _write_finished(finished: FinishedRun, rows: list[dict[str, Any]], paths: RunPaths) -> None:
-    write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log))
+    write_text(paths.metrics, "".join(json.dumps(line) + "\n" for line in finished.log), durable=False)
     paths.traceback.unlink(missing_ok=True)
     _write_faults(finished, paths)
     _write_table(eval_rows(finished), paths.evals, "evals")

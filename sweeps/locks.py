@@ -25,7 +25,6 @@ def locked(path: Path) -> Iterator[None]:
     Raises:
         Interrupted: told to stop while it waited.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock, said = FileLock(path), False
     while not when_there_is_room(path.parent, lambda: _acquired(lock)):
         if not said:
@@ -60,6 +59,7 @@ def is_held(path: Path) -> bool:
 
 
 def _acquired(lock: FileLock) -> bool:
+    Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
     try:
         lock.acquire(timeout=_LOOK_SECONDS, poll_interval=_POLL_SECONDS)
     except Timeout:

@@ -200,7 +200,7 @@ class _Leader(DeviceGroup):
         wait([peer.process.sentinel for peer in self._peers])
         threading.Event().wait(_LEAVE_SECONDS)
         if not self._is_closed:
-            print("the run's process on another device died", file=sys.stderr, flush=True)
+            print(self.explained(RuntimeError("the run's process on another device died")), file=sys.stderr, flush=True)
             os._exit(1)
 
 

@@ -99,6 +99,7 @@ def config_columns(config: RunConfig, name: str) -> dict[str, Any]:
         "planned_steps": config.steps,
         **(_recipe_columns(config) if config.steps else {}),
         "num_threads": config.threads,
+        "num_devices": config.devices_per_run,
         "numerics_version": config.numerics_version,
     }
 

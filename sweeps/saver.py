@@ -1,5 +1,7 @@
 """When and where a training is saved: while it trains a trunk, and while a branch goes on from there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +44,20 @@ class Saver:
     def save_if_due(self, state: TrainingState) -> None:
         if self.is_due():
             self.save(state)
+
+    @contextmanager
+    def interruptible(self, state: TrainingState) -> Iterator[None]:
+        """What is long and leaves the state alone until it is done, such as an evaluation: cut, it begins anew.
+
+        Raises:
+            Interrupted: told to stop; the state is saved.
+        """
+        self.save_if_due(state)
+        try:
+            yield
+        except Interrupted:
+            self.save(state)
+            raise
 
 
 def _is_told_to_stop() -> bool:

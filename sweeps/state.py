@@ -62,6 +62,8 @@ class TrainingState:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over a snapshot of a state with the same parts, which is the state's own from then on.
 
+        The snapshot may lie on another device.
+
         Raises:
             ValueError, RuntimeError, KeyError: another model or optimizer, or other parts; the state is then half done.
         """
@@ -73,6 +75,8 @@ class TrainingState:
                 getattr(self, name).load_state_dict(value)
             else:
                 setattr(self, name, value)
+        device = next(self.model.parameters()).device
+        self.losses = [loss.to(device) for loss in self.losses]
 
 
 _STATEFUL = ("model", "optimizer", "average", "projection")

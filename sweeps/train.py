@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from .grid import Trunk
 from .initial import initial_model
 from .micro_batches import num_parts
 from .optimizers import build_optimizer
+from .out_of_memory import is_out_of_memory
 from .paths import RunPaths, TrunkPaths, append_text
 from .saved_model import check_teacher, load_model
 from .saver import Saver
@@ -141,13 +142,15 @@ class Trainer:
 
     def resume(self, config: RunConfig, checkpoints: Checkpoints, last_step: int) -> TrainingState | None:
         """The state that was saved last, up to `last_step`; None where there is none, which costs only time."""
-        snapshot = checkpoints.load(self.device, last_step)
+        snapshot = checkpoints.load(last_step)
         if snapshot is None:
             return None
         state = new_state(config, self.device)
         try:
             state.restore(snapshot)
         except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            if is_out_of_memory(error):
+                raise
             why = " ".join(str(error).split())[:200]
             print(f"checkpoint in {checkpoints.folder} is not taken: other code wrote it: {why}", file=sys.stderr)
             return None
@@ -176,19 +179,21 @@ class Trainer:
         energy = EnergyMeter(self.device)
         if self.group is not None:
             state.energy_joules = None  # the meter sees one of the devices
-        while state.step < stop and state.diverged_step is None and not state.stopped:
+        while True:
+            if every and state.step and state.step % every == 0 and state.diverged_step is None:
+                with energy.paused(state):
+                    self._evaluate_once(state, config, saver)
+            if saver is not None and saver.is_due():
+                with energy.paused(state):
+                    saver.save(state)
+            if state.step >= stop or state.diverged_step is not None or state.stopped:
+                break
             started = time.perf_counter()
             state.losses.append(step(state, self.source.batch(state.step)))
             if state.step % _LOG_EVERY_STEPS == 0:
                 self._log(state, config)
             state.seconds += time.perf_counter() - started
             self.on_step(config.recipe.batch_size)
-            if every and state.step % every == 0 and state.diverged_step is None:
-                with energy.paused(state):
-                    self._evaluate(state, config)
-            if saver is not None and saver.is_due():
-                with energy.paused(state):
-                    saver.save(state)
         energy.add_to(state)
 
     def _step(self, state: TrainingState, config: RunConfig) -> TrainingStep:
@@ -204,24 +209,27 @@ class Trainer:
         """
         if state.losses:
             self._log(state, config)
-        saver.save_if_due(state)
-        self._evaluate_end(state, config)
+        self._evaluate_end(state, config, saver)
         if state.diverged_step is None and (step := find_explosion(state, config)):
             state.diverged_step = step
-            self._evaluate_end(state, config)
+            self._evaluate_end(state, config, saver)
         measure_last(state, config, self.data, self.device, saver)
         finetune_last(state, config, self.device, self._on_finetune_step, saver)
         state.evaluations = mark_finished(state, config)
 
-    def _evaluate_end(self, state: TrainingState, config: RunConfig) -> None:
+    def _evaluate_end(self, state: TrainingState, config: RunConfig, saver: Saver) -> None:
         if state.diverged_step is not None:
             last = min(state.diverged_step, state.step)
             state.evaluations = [e for e in state.evaluations if e["step"] < last]
-        if not any(e["step"] == state.step for e in state.evaluations):
-            self._evaluate(state, config)
+        self._evaluate_once(state, config, saver)
 
-    def _evaluate(self, state: TrainingState, config: RunConfig) -> None:
-        Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device).evaluate(state)
+    def _evaluate_once(self, state: TrainingState, config: RunConfig, saver: Saver | None) -> None:
+        """Evaluate where this step is not evaluated yet: a state may have been saved before or after it was."""
+        if any(e["step"] == state.step for e in state.evaluations):
+            return
+        evaluator = Evaluator(config, self.data.seen, self.data.val, self.data.test, self.device)
+        with saver.interruptible(state) if saver is not None else nullcontext():
+            evaluator.evaluate(state)
         patience = config.evaluate.stop_after
         state.stopped = bool(patience) and has_stalled(state.val_errors, patience)
 

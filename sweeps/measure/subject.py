@@ -19,6 +19,7 @@ from ..config import RunConfig
 from ..data.datasets import task_name
 from ..data.images import Images, normalise
 from ..initial import initial_model
+from ..stopping import check_stop
 
 __all__ = ["Measured", "Subject", "measure_model"]
 
@@ -92,6 +93,7 @@ def measure_model(config: RunConfig, model: nn.Module, train: Images, test: Imag
     rows: list[dict[str, Any]] = []
     faults: dict[str, str] = {}
     for name in config.measure.names:
+        check_stop()
         subject = Subject(config, copy.deepcopy(plain), train, test, device, all_test)
         try:
             found = list(import_module(f"{__package__}.{name}").measure(subject))

@@ -27,15 +27,10 @@ from sweeps.paths import SweepPaths
 from sweeps.spec import parse_spec
 from sweeps.status import FINISHED, run_status
 
-from .conftest import changed
+from .conftest import UNREPEATABLE, changed
 
-__all__ = ["UNREPEATABLE", "Chaos", "differences", "left_overs"]
+__all__ = ["Chaos", "differences", "left_overs"]
 
-# Times and places differ between runs; all else must not.
-UNREPEATABLE = [
-    "wall_seconds", "training_images_per_second", "inference_images_per_second", "energy_joules", "peak_memory_bytes",
-    "host", "device", "git_commit",
-]  # fmt: skip
 # Trunks of two families, with branches long enough to be hit in the middle.
 SPEC = changed(train_examples=[200], steps=[600, 1000], evaluate__every=250, recipe__ema_decay=0.99)
 _CHECKPOINT_SECONDS = "0.2"  # a blow costs at most this much of training, so that there is progress between two

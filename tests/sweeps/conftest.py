@@ -22,6 +22,11 @@ SPEC = {
     "evaluate": {"max_upstream": 300},
     "downstream": {"tasks": ["shapes"], "shots": [1, 5], "draws": 2, "max_eval": 50},
 }
+# Times and places differ between runs; all else must not.
+UNREPEATABLE = [
+    "wall_seconds", "training_images_per_second", "inference_images_per_second", "energy_joules", "peak_memory_bytes",
+    "host", "device", "git_commit",
+]  # fmt: skip
 
 
 def changed(base=SPEC, **changes):

@@ -15,6 +15,7 @@ from sweeps.checkpoints import CheckpointClock, Checkpoints
 from sweeps.data.training import load_training_data
 from sweeps.grid import Trunk
 from sweeps.paths import TrunkPaths
+from sweeps.state import TrainingState
 
 from .test_train import interrupt_after, result, run, trunks
 
@@ -36,7 +37,7 @@ def saved(folder, *steps, owner="a"):
 
 
 def loaded(checkpoints, last_step=10**9):
-    found = checkpoints.load(CPU, last_step)
+    found = checkpoints.load(last_step)
     return found and found["step"]
 
 
@@ -67,7 +68,7 @@ def test_what_was_saved_last_at_a_step_is_taken(tmp_path):
     checkpoints = Checkpoints(tmp_path, "a")
     for evaluated in (False, True):
         checkpoints.save({"step": 7, "evaluated": evaluated}, 7)
-    assert checkpoints.load(CPU, 7)["evaluated"] is True
+    assert checkpoints.load(7)["evaluated"] is True
 
 
 def test_those_of_an_earlier_longer_training_do_not_push_out_new_ones(tmp_path):
@@ -134,7 +135,7 @@ def test_code_in_a_checkpoint_is_not_run(tmp_path, capfd):
 def test_numbers_of_numpy_are_saved_as_plain_ones(tmp_path):
     checkpoints = Checkpoints(tmp_path, "a")
     checkpoints.save({"step": 1, "rows": [{"error": np.float64(0.5), "shots": np.int64(3)}], "pair": (np.bool_(1),)}, 1)
-    assert checkpoints.load(CPU, 1) == {"step": 1, "rows": [{"error": 0.5, "shots": 3}], "pair": (True,)}
+    assert checkpoints.load(1) == {"step": 1, "rows": [{"error": 0.5, "shots": 3}], "pair": (True,)}
 
 
 @pytest.mark.parametrize("when", ["file", "manifest"])
@@ -152,6 +153,40 @@ def test_killed_while_it_saves_the_one_before_is_there(tmp_path, monkeypatch, wh
     assert loaded(Checkpoints(tmp_path, "a")) == 9
     assert loaded(saved(tmp_path, 11)) == 11
     assert len(names(tmp_path)) == 4
+
+
+def test_the_one_that_was_loaded_is_kept_until_the_next_is_whole(tmp_path, monkeypatch):
+    """The newest is damaged, the one before it is gone on from, and the next save is cut too."""
+    checkpoints = saved(tmp_path, 9, 10)
+    newest = tmp_path / "checkpoint-10-2.pt"
+    newest.write_bytes(DAMAGES["one bit"](newest.read_bytes()))
+    checkpoints = Checkpoints(tmp_path, "a")
+    assert loaded(checkpoints) == 9
+
+    def kill(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_write", kill)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoints.save({"step": 10}, 10)
+    assert loaded(Checkpoints(tmp_path, "a")) == 9
+    checkpoints.save({"step": 10}, 10)
+    assert names(tmp_path) == [f"checkpoint-{name}" for name in ("10-2.json", "10-2.pt", "9-1.json", "9-1.pt")]
+    assert loaded(Checkpoints(tmp_path, "a")) == 10
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), MemoryError()])
+def test_too_little_memory_to_read_one_says_nothing_against_it(tmp_path, monkeypatch, error):
+    def load(*args, **kwargs):
+        raise error
+
+    checkpoints = saved(tmp_path, 9, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "load", load)
+        with pytest.raises(type(error)):
+            loaded(checkpoints)
+    assert loaded(checkpoints) == 10
 
 
 def test_what_is_left_over_goes(tmp_path):
@@ -194,7 +229,10 @@ def test_a_short_training_writes_none(tmp_path, monkeypatch):
     run(trunks(steps=[20, 40])[0].configs, tmp_path)
 
 
-@pytest.mark.parametrize("stop", [10, 17, 22, 35, 41])
+ELSEWHERE = [pytest.param(stop, marks=pytest.mark.slow) for stop in (10, 17, 41)]
+
+
+@pytest.mark.parametrize("stop", [22, 35, *ELSEWHERE])
 @pytest.mark.parametrize("spoiled", [False, True])
 def test_a_kill_costs_one_step_anywhere(tmp_path, every_step, stop, spoiled):
     """In the trunk, in the branches and between; with the newest checkpoint truncated two or three steps more.
@@ -260,9 +298,27 @@ def test_a_checkpoint_of_another_version_of_the_code_costs_only_time(tmp_path, e
     configs = trunks(steps=[40], recipe__ema_decay=0.9)[0].configs
     whole = run(configs, tmp_path)
     checkpoints = Checkpoints(tmp_path, Trunk(configs).trunk_id)
-    checkpoints.save(spoil(checkpoints.load(CPU, 40), how), 32)
+    checkpoints.save(spoil(checkpoints.load(40), how), 32)
     assert [result(f) for f in run(configs, tmp_path)] == [result(w) for w in whole]
     assert "is not taken: other code wrote it" in capfd.readouterr().err
+
+
+def test_too_little_memory_to_take_a_checkpoint_over_does_not_throw_it_away(tmp_path, every_step, monkeypatch):
+    """What the device says while the state is restored is raised, and the training is not begun anew."""
+    configs = trunks(steps=[20])[0].configs
+    with pytest.raises(KeyboardInterrupt):
+        run(configs, tmp_path, interrupt_after(10))
+
+    def restore(self, snapshot):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingState, "restore", restore)
+        with pytest.raises(torch.OutOfMemoryError):
+            run(configs, tmp_path)
+    trained = []
+    run(configs, tmp_path, trained.append)
+    assert len(trained) == 10
 
 
 def test_a_run_killed_in_its_last_evaluation_is_not_trained_again(tmp_path, every_step, monkeypatch):

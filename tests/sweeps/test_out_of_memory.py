@@ -2,12 +2,15 @@
 
 import errno
 import gc
+import json
 
+import pandas as pd
 import pytest
 import torch
 
 from scaling.records import read_records
-from sweeps import jobs
+from sweeps import finish, jobs
+from sweeps.finetune import Finetuned
 from sweeps.micro_batches import why_whole
 from sweeps.out_of_memory import is_out_of_memory
 from sweeps.paths import SweepPaths
@@ -17,6 +20,7 @@ from sweeps.step import TrainingStep
 from .conftest import plan_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+ROUNDING = 1e-5  # relative: float32 (6e-8) sums in another order, which 40 steps of Adam amplify
 TOO_MUCH = 2**46  # bytes, 64 TiB: more than the addresses that a process has
 
 
@@ -75,6 +79,43 @@ def test_it_is_tried_once_more_with_four_times_the_parts_and_the_record_says_so(
     assert runs["num_micro_batches"].tolist() == [4, 4]
     assert not list(tmp_path.rglob("traceback.txt"))
     assert "out of memory; once again with 4 micro-batches" in capfd.readouterr().err
+
+
+def results(plan, folder):
+    """Of each run, the shortest first: its last record, and the losses of its log."""
+    for config in plan.trunks[0].configs:
+        run = SweepPaths(folder).run(config.run_id)
+        record = pd.read_parquet(run.records).iloc[-1]
+        yield record, [json.loads(line)["loss"] for line in run.metrics.read_text().splitlines()]
+
+
+def test_in_a_branch_the_micro_batches_give_what_the_whole_batch_gives(tmp_path, monkeypatch):
+    """More than four images at once are too many from the second step of the first branch on, as on a shared device."""
+    plan = plan_of(train_examples=[200], finetune={"tasks": ["shapes"], "steps": 2, "lr": [0.01], "batch_size": 4})
+    assert [config.branch_step for config in plan.trunks[0].configs] == [16, 32]
+    before, of_finetuning = TrainingStep._backward, []
+
+    def backward(self, state, inputs, targets, rows, classes):
+        if state.step >= 17 and rows.stop - rows.start > 4:
+            torch.empty(TOO_MUCH, dtype=torch.uint8)
+        return before(self, state, inputs, targets, rows, classes)
+
+    def finetune(config, *args):
+        of_finetuning.append(config.micro_batches)
+        return Finetuned([], {})
+
+    monkeypatch.setattr(finish, "finetune_model", finetune)
+    assert run_trunk(plan, tmp_path / "whole") == {"ok": 2}
+    monkeypatch.setattr(TrainingStep, "_backward", backward)
+    monkeypatch.setenv("SWEEPS_CHECKPOINT_SECONDS", "0")
+    assert run_trunk(plan, tmp_path / "parts") == {"ok": 2}
+    assert of_finetuning == [1, 1, 4, 4]
+    whole, parts = (list(results(plan, tmp_path / name)) for name in ("whole", "parts"))
+    for (record, losses), (expected, expected_losses) in zip(parts, whole, strict=True):
+        assert (record.num_micro_batches, expected.num_micro_batches) == (4, 1)
+        assert losses == pytest.approx(expected_losses, rel=ROUNDING)
+        assert record.upstream_loss == pytest.approx(expected.upstream_loss, rel=ROUNDING)
+        assert record.upstream_error == pytest.approx(expected.upstream_error, abs=1 / 300 + 1e-9)  # an answer of 300
 
 
 def test_it_goes_on_from_the_last_checkpoint_and_so_does_a_run_killed_later(tmp_path, monkeypatch):

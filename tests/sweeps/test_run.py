@@ -28,13 +28,8 @@ from sweeps.run import SweepBusyError, pending_trunks, run_sweep
 from sweeps.spec import SpecError, parse_spec
 from sweeps.status import sweep_status
 
-from .conftest import changed, plan_of
+from .conftest import UNREPEATABLE, changed, plan_of
 
-# Times and places differ between runs; all else must not.
-UNREPEATABLE = [
-    "wall_seconds", "training_images_per_second", "inference_images_per_second", "energy_joules", "peak_memory_bytes",
-    "host", "device", "git_commit",
-]  # fmt: skip
 SWEEP = [sys.executable, "-m", "sweeps"]
 
 

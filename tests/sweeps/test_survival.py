@@ -15,7 +15,7 @@ import yaml
 
 import sweeps
 from scaling.records import read_records
-from sweeps import jobs, spec
+from sweeps import evaluate, jobs, spec
 from sweeps.config import RunConfig
 from sweeps.locks import is_held, locked
 from sweeps.paths import SweepPaths
@@ -23,8 +23,7 @@ from sweeps.saved_model import read_config
 from sweeps.status import sweep_status
 from sweeps.stopping import Interrupted
 
-from .conftest import plan_of
-from .test_run import UNREPEATABLE
+from .conftest import UNREPEATABLE, plan_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 ROOT = Path(sweeps.__file__).parent
@@ -50,7 +49,10 @@ def noted(monkeypatch):
 # Told to stop -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("steps_done", [10, 17, 22, 38, 45])
+ELSEWHERE = [pytest.param(steps, marks=pytest.mark.slow) for steps in (10, 17, 45)]
+
+
+@pytest.mark.parametrize("steps_done", [22, 38, *ELSEWHERE])
 def test_told_to_stop_it_saves_and_leaves_and_the_next_goes_on_to_the_same_records(
     tmp_path, monkeypatch, noted, steps_done
 ):
@@ -84,19 +86,49 @@ def test_told_to_stop_it_saves_and_leaves_and_the_next_goes_on_to_the_same_recor
     assert not list((tmp_path / "cut").rglob("checkpoint*"))
 
 
+@pytest.mark.parametrize("where", ["evaluate_upstream", "extract_features"])
+@pytest.mark.parametrize("num_calls", [2, *(pytest.param(num, marks=pytest.mark.slow) for num in (0, 5))])
+def test_told_to_stop_in_an_evaluation_it_does_not_wait_for_its_end(tmp_path, monkeypatch, noted, where, num_calls):
+    """Of the last weights and of their mean: in the trunk's second evaluation, which is of step 16, or elsewhere."""
+    plan = plan_of(train_examples=[200], steps=[20, 40], evaluate__every="8 steps", recipe__ema_decay=0.9)
+    trunk, trained = plan.trunks[0], []
+    run_trunk(trunk, tmp_path / "whole")
+    monkeypatch.setattr(jobs, "_REPORT_SECONDS", -1.0)
+    calls, function = iter(range(1000)), getattr(evaluate, where)
+
+    def noting(*args):
+        if next(calls) == num_calls:
+            noted.append(15)
+        found = function(*args)
+        assert not noted, "it is not cut"
+        return found
+
+    def count(num_images, num_runs):
+        trained.extend([num_images] * bool(num_images))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluate, where, noting)
+        with pytest.raises(Interrupted):
+            run_trunk(trunk, tmp_path / "cut", count)
+    noted.clear()
+    run_trunk(trunk, tmp_path / "cut", count)
+    pd.testing.assert_frame_equal(results(tmp_path / "cut"), results(tmp_path / "whole"))
+    assert len(trained) == trunk.num_steps
+
+
 # The lock -----------------------------------------------------------------------------------------------------
 
 
 def test_a_trunk_that_two_workers_want_is_trained_once(tmp_path, monkeypatch):
     """Threads of one process hold locks of their own, as processes do."""
     trunk, trained = plan_of(train_examples=[200]).trunks[0], []
-    train_trunk = jobs.train_trunk
+    train_on_devices = jobs.train_on_devices
 
     def noting(configs, *args, **kwargs):
         trained.append(len(configs))
-        return train_trunk(configs, *args, **kwargs)
+        return train_on_devices(configs, *args, **kwargs)
 
-    monkeypatch.setattr(jobs, "train_trunk", noting)
+    monkeypatch.setattr(jobs, "train_on_devices", noting)
     statuses = []
     workers = [threading.Thread(target=lambda: statuses.append(run_trunk(trunk, tmp_path))) for _ in range(3)]
     for worker in workers:
@@ -222,8 +254,10 @@ def test_torch_loads_weights_only():
 
 
 @pytest.mark.parametrize("name", ["load", "loads", "dump", "dumps"])
-def test_nothing_is_pickled(name):
-    assert not list(calls(f"pickle.{name}"))
+def test_no_file_is_a_pickle(name):
+    """Engines hand their own worker processes a function; what lies in a folder is never unpickled."""
+    found = {path.relative_to(ROOT).as_posix() for path, _ in calls(f"pickle.{name}")}
+    assert found <= ({"engines/local.py", "engines/ray.py"} if name in ("loads", "dumps") else set())
 
 
 def test_yaml_is_read_safely():
@@ -240,7 +274,7 @@ def test_numpy_reads_no_pickles():
 def test_models_are_read_where_the_config_names_them_and_nowhere_else():
     """Teachers, timm's checkpoints and models to compare with are paths in the spec."""
     readers = {path.relative_to(ROOT).as_posix() for path, _ in [*calls("load_model"), *calls("load_file")]}
-    assert readers <= {"saved_model.py", "train.py", "trainer.py", "measure/agreement.py", "measure/cka.py"}, readers
+    assert readers <= {"saved_model.py", "train.py", "parallel.py", "measure/cka.py"}, readers
     named = json.dumps(RunConfig.model_json_schema())
     assert '"teacher"' in named
     assert '"checkpoint"' in named
