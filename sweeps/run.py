@@ -14,8 +14,9 @@ from .frozen_code import code_files, code_hash, drop_old_code, freeze_code
 from .frozen_plan import FrozenPlan, installed_versions, read_frozen_plan, write_frozen_plan
 from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
+from .record_rows import RecordRows
 from .spec import SpecError
-from .status import FINISHED, SweepStatus, run_status, sweep_status
+from .status import FINISHED, SweepStatus, run_statuses, sweep_status
 
 if TYPE_CHECKING:
     from .engines import Engine, Resources
@@ -96,10 +97,10 @@ def pending_trunks(plan: Plan, paths: SweepPaths, only: Collection[str] | None =
     Args:
         only: no other run ids than these.
     """
-    left = []
+    left, statuses = [], run_statuses(plan.configs, paths)
     for trunk in plan.trunks:
         asked = (config for config in trunk.configs if only is None or config.run_id in only)
-        left.append(Trunk(tuple(config for config in asked if run_status(config, paths) not in FINISHED)))
+        left.append(Trunk(tuple(config for config in asked if statuses[config.run_id] not in FINISHED)))
     return [trunk for trunk in left if trunk.configs]
 
 
@@ -157,7 +158,8 @@ def _changes(
     found = code_changes(old, files, code_hash(files), installed_versions(), paths) if trunks else []
     if not found and set(old.run_ids) == {config.run_id for config in plan.configs}:
         return []
-    finished = {run_id for run_id in old.run_ids if sweep_status([run_id], paths).all_finished}
+    rows = RecordRows(paths).rows
+    finished = {run_id for run_id in old.run_ids if run_id in rows and rows[run_id][-1]["status"] in FINISHED}
     half_done = _num_begun(old, paths)
     lines = spec_changes(old, plan, finished) if finished else []
     if found and (finished or half_done):
@@ -248,6 +250,7 @@ def _train(
     from .progress import SweepProgress
 
     num_finetuned = [sum(finetune_cost(config).num_images for config in trunk.configs) for trunk in trunks]
-    num_runs, num_left = len(plan.configs), len(_configs(trunks))
-    with SweepProgress(trunks, flops, num_finetuned, num_runs - num_left, num_runs) as progress:
+    statuses = run_statuses(plan.configs, paths)
+    num_finished = sum(status in FINISHED for status in statuses.values())
+    with SweepProgress(trunks, flops, num_finetuned, num_finished, len(statuses)) as progress:
         Driver(paths, plan.name, progress, keep_going).train(trunks, engines)
