@@ -9,6 +9,7 @@ from .run_tables import read_run_tables
 
 if TYPE_CHECKING:
     from .config import RunConfig
+    from .record_rows import RecordRows
 
 __all__ = ["FINISHED", "SweepStatus", "run_status", "run_statuses", "sweep_status"]
 
@@ -52,12 +53,9 @@ def run_status(config: "RunConfig", paths: SweepPaths) -> str | None:
     return _kept(statuses[-1] if statuses else None, config, paths)
 
 
-def run_statuses(configs: Iterable["RunConfig"], paths: SweepPaths) -> dict[str, str | None]:
-    """`run_status` of many runs, by run id, for which what is collected is not opened again."""
-    from .record_rows import RecordRows
-
-    rows = RecordRows(paths).rows
-    found = ((config, rows.get(config.run_id)) for config in configs)
+def run_statuses(configs: Iterable["RunConfig"], paths: SweepPaths, records: "RecordRows") -> dict[str, str | None]:
+    """`run_status` of many runs, by run id, from one look at their records."""
+    found = ((config, records.rows.get(config.run_id)) for config in configs)
     return {config.run_id: _kept(rows[-1]["status"] if rows else None, config, paths) for config, rows in found}
 
 

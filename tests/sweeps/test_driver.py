@@ -121,7 +121,7 @@ def test_errors_are_the_same_but_for_numbers_and_paths():
 def test_workers_that_die_one_after_the_other_stop_the_sweep(plan, tmp_path):
     """Five and one for each slot, not all of them twice; those that died are told of."""
     died = "the worker process died with signal 11 (SIGSEGV)"
-    driver, engine, lines = drive(plan, tmp_path, lambda place, time: died)
+    driver, engine, _ = drive(plan, tmp_path, lambda place, time: died)
     assert engine.given == list(range(6))
     assert driver.stopped == f"the workers of 6 trainings in succession died: {died}"
     status = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path))
