@@ -134,8 +134,9 @@ def _run(
         same_code = old is not None and old.code == code  # what is trained already keeps the FLOPs that it took
         flops |= _count_flops([trunk for trunk in trunks if not same_code or trunk.trunk_id not in flops])
         trunks = _in_order(trunks, flops, plan.order, paths)
-        engines = _engines(trunks, engine, paths.folder, freeze_code(paths.folder, files)[1], options)
+        engines = _engines(trunks, engine, paths.folder, paths.folder / "code" / str(code), options)
         _check_data(trunks)
+        freeze_code(paths.folder, files)
     if spec_text is not None:
         write_text(paths.spec, spec_text)
     if trunks or old is None or _asked_for(old) != (plan.name, plan.order, {config.run_id for config in plan.configs}):
