@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 
+from .collect import collect
 from .engines import Engine, Event, Resources
 from .failures import RepeatedFailures
 from .grid import Trunk
 from .jobs import run_trunk, write_failure
 from .paths import SweepPaths
 from .progress import SweepProgress
-from .status import FINISHED, run_status, sweep_status
+from .run_tables import read_run_tables
+from .status import FINISHED, run_status
 
 __all__ = ["Driver", "resources_of"]
+
+_COLLECT_RUNS = 500  # after so many more the tables are written: what is read again of each run takes a millisecond
 
 
 def resources_of(trunk: Trunk) -> Resources:
@@ -36,21 +40,30 @@ class Driver:
     keep_going: bool = False
     stopped: str | None = None
     _failures: RepeatedFailures = field(default_factory=RepeatedFailures)
+    _num_uncollected: int = 0
 
     def train(self, trunks: Sequence[Trunk], engines: Mapping[Resources, Engine]) -> None:
         """In the order of the trunks, one engine after the other; a training whose worker died is tried once more."""
         groups: dict[Resources, list[int]] = {}
         for index, trunk in enumerate(trunks):
             groups.setdefault(resources_of(trunk), []).append(index)
-        for resources, indices in groups.items():
-            died = self._run(engines[resources], trunks, indices)
-            died = self._run(engines[resources], trunks, list(died))
-            for index, why in died.items():
-                self.progress.update(Event("done", index, {}))
-                self._give_up(trunks[index], why)
+        try:
+            for resources, indices in groups.items():
+                self._train(engines[resources], trunks, indices)
+        except BaseException:  # told to stop, too: `status` is to be quick in the morning
+            self._collect()
+            raise
 
-    def _run(self, engine: Engine, trunks: Sequence[Trunk], indices: list[int]) -> dict[int, str]:
-        """Which of the trunks' workers died, and how."""
+    def _train(self, engine: Engine, trunks: Sequence[Trunk], indices: list[int]) -> None:
+        died = self._run(engine, trunks, indices)
+        if not self.stopped:
+            self._run(engine, trunks, list(died), again=True)
+            return
+        for index, why in died.items():
+            self._give_up(trunks[index], why)
+
+    def _run(self, engine: Engine, trunks: Sequence[Trunk], indices: list[int], again: bool = False) -> dict[int, str]:
+        """Which of the trunks' workers died, and how; where they are given again, that is their end."""
         died: dict[int, str] = {}
         if not indices or self.stopped:
             return died
@@ -60,19 +73,27 @@ class Driver:
             for event in events:
                 event = replace(event, job=indices[event.job])
                 self.progress.update(event)
-                if event.kind == "died":
+                if event.kind == "died" and again:
+                    self.progress.update(Event("done", event.job, {}))
+                    self._give_up(trunks[event.job], event.value)
+                elif event.kind == "died":
                     died[event.job] = event.value
+                    self._stop_for(self._failures.add_death(event.value, engine.num_slots))
                 elif event.kind == "done":
                     self._take_in(trunks[event.job])
                 if self.stopped:
                     break
         return died
 
+    def _collect(self) -> None:
+        self._num_uncollected = 0
+        with suppress(OSError, ValueError):  # no records yet, or no room: nothing is lost but time
+            collect(self.paths.folder)
+
     def _give_up(self, trunk: Trunk, why: str) -> None:
         for config in trunk.configs:
             if run_status(config, self.paths) not in FINISHED:
-                with suppress(OSError):  # a full disk: the run stays waiting, and the others go on
-                    write_failure(self.paths.run(config.run_id), config, self.name, "failed", why, why)
+                write_failure(self.paths.run(config.run_id), config, self.name, "failed", why, why)
         self._take_in(trunk)
 
     def _take_in(self, trunk: Trunk) -> None:
@@ -80,18 +101,25 @@ class Driver:
         status, error = _outcome(trunk, self.paths)
         if status not in FINISHED:
             self.progress.tell(f"{status}: {_described(trunk)}: {error}")
-        stop = self._failures.add(status, error)
-        if stop and not self.keep_going and not self.stopped:
-            self.stopped = stop
-            self.progress.tell(f"stopping: {stop}", always=True)
+        self._stop_for(self._failures.add(status, error))
+        self._num_uncollected += len(trunk.configs)
+        if self._num_uncollected >= _COLLECT_RUNS:
+            self._collect()
+
+    def _stop_for(self, reason: str | None) -> None:
+        if reason and not self.keep_going and not self.stopped:
+            self.stopped = reason
+            self.progress.tell(f"stopping: {reason}", always=True)
 
 
 def _outcome(trunk: Trunk, paths: SweepPaths) -> tuple[str, str]:
     """The status and error of the first run without a result, else of the last."""
     status, error = "waiting", ""
-    for config in trunk.configs:
-        found = sweep_status([config.run_id], paths)
-        status, error = next(iter(found.statuses)), next(iter(found.failures), "")
+    run_ids = [config.run_id for config in trunk.configs]
+    for _, found in read_run_tables(paths, "records", run_ids, ["status", "failure"]):
+        rows = [] if isinstance(found, str) else found.to_pylist()
+        last = rows[-1] if rows else {}
+        status, error = last.get("status", "waiting"), last.get("failure") or ""
         if status not in FINISHED:
             break
     return status, error

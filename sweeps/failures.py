@@ -9,17 +9,19 @@ _MOST = 5
 
 
 class RepeatedFailures:
-    """Counts trainings that failed with the same error, and those that ran out of memory one after the other."""
+    """Counts trainings that failed with the same error, and those that died or lacked memory one after the other."""
 
     def __init__(self) -> None:
         self._failed: Counter[str] = Counter()
         self._oom = 0
+        self._died: Counter[str] = Counter()
 
     def add(self, status: str, error: str) -> str | None:
         """Take in a training that ended with that status; says why the sweep should stop, once it should.
 
         A larger model may well lack memory; it is five in succession that no other training interrupts which stop it.
         """
+        self._died.clear()
         if status == "oom":
             self._oom += 1
             return f"{_MOST} trainings in succession ran out of memory" if self._oom == _MOST else None
@@ -29,6 +31,15 @@ class RepeatedFailures:
         self._failed[masked(error)] += 1
         same = self._failed[masked(error)]
         return f"{_MOST} trainings failed with the same error: {error}" if same == _MOST else None
+
+    def add_death(self, why: str, num_slots: int) -> str | None:
+        """Take in a training whose worker died, which is to be given once more; says why the sweep should stop.
+
+        With a machine all that it runs dies at once: so many are no sign that the next one would die.
+        """
+        self._died[masked(why)] += 1
+        same = self._died[masked(why)]
+        return f"the workers of {same} trainings in succession died: {why}" if same >= _MOST + num_slots else None
 
 
 def masked(error: str) -> str:

@@ -106,9 +106,16 @@ def read_frozen_plan(paths: SweepPaths) -> FrozenPlan:
 
     Raises:
         FileNotFoundError: not a sweep's folder.
+        OSError: its plan cannot be read.
     """
     try:
-        first, *lines = paths.plan.read_text().splitlines()
-    except OSError:
+        text = paths.plan.read_text()
+    except FileNotFoundError:
         raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: it has no {paths.plan.name}") from None
-    return FrozenPlan(**json.loads(first), runs=tuple(FrozenRun(**json.loads(line)) for line in lines))
+    except UnicodeDecodeError:
+        text = ""
+    try:
+        first, *lines = text.splitlines()
+        return FrozenPlan(**json.loads(first), runs=tuple(FrozenRun(**json.loads(line)) for line in lines))
+    except (ValueError, TypeError):
+        raise OSError(f"{paths.plan} is damaged, or of another version; `sweeps run` with its spec writes it") from None

@@ -14,8 +14,9 @@ from .frozen_code import code_files, code_hash, drop_old_code, freeze_code
 from .frozen_plan import FrozenPlan, installed_versions, read_frozen_plan, write_frozen_plan
 from .grid import Plan, Trunk
 from .paths import SweepPaths, write_text
+from .record_rows import RecordRows
 from .spec import SpecError
-from .status import FINISHED, SweepStatus, run_status, sweep_status
+from .status import FINISHED, SweepStatus, run_statuses, sweep_status
 
 if TYPE_CHECKING:
     from .engines import Engine, Resources
@@ -96,10 +97,14 @@ def pending_trunks(plan: Plan, paths: SweepPaths, only: Collection[str] | None =
     Args:
         only: no other run ids than these.
     """
+    return _pending(plan, run_statuses(plan.configs, paths, RecordRows(paths)), only)
+
+
+def _pending(plan: Plan, statuses: Mapping[str, str | None], only: Collection[str] | None) -> list[Trunk]:
     left = []
     for trunk in plan.trunks:
         asked = (config for config in trunk.configs if only is None or config.run_id in only)
-        left.append(Trunk(tuple(config for config in asked if run_status(config, paths) not in FINISHED)))
+        left.append(Trunk(tuple(config for config in asked if statuses[config.run_id] not in FINISHED)))
     return [trunk for trunk in left if trunk.configs]
 
 
@@ -114,35 +119,38 @@ def _run(
     options: Mapping[str, Any],
 ) -> None:
     """Nothing is written before all has been checked that takes no long time."""
-    old = _last_plan(paths)
-    trunks = pending_trunks(plan, paths, only)
+    old, records = _last_plan(paths), RecordRows(paths)
+    statuses = run_statuses(plan.configs, paths, records)
+    trunks = _pending(plan, statuses, only)
     files = code_files() if trunks else {}
     code = code_hash(files) if trunks else old and old.code
     versions = installed_versions() if trunks or old is None else old.versions
-    if old and (changes := _changes(old, plan, trunks, files, paths)):
+    if old and (changes := _changes(old, plan, trunks, files, paths, records)):
         if not accept_changes:
             raise ChangedSweepError(changes)
         Console().print("\n".join(changes), markup=False, highlight=False, soft_wrap=True)
-    flops = old.flops_per_image if old and old.code == code else {}
+    flops = old.flops_per_image if old else {}
     if trunks:
-        flops |= _count_flops([trunk for trunk in trunks if trunk.trunk_id not in flops])
+        same_code = old is not None and old.code == code  # what is trained already keeps the FLOPs that it took
+        flops |= _count_flops([trunk for trunk in trunks if not same_code or trunk.trunk_id not in flops])
         trunks = _in_order(trunks, flops, plan.order, paths)
-        engines = _engines(trunks, engine, paths.folder, freeze_code(paths.folder, files)[1], options)
+        engines = _engines(trunks, engine, paths.folder, paths.folder / "code" / str(code), options)
         _check_data(trunks)
+        freeze_code(paths.folder, files)
     if spec_text is not None:
         write_text(paths.spec, spec_text)
     if trunks or old is None or _asked_for(old) != (plan.name, plan.order, {config.run_id for config in plan.configs}):
         write_frozen_plan(plan, paths, code, flops, versions)
     if trunks:
         _decode_data(trunks)
-        _train(plan, trunks, paths, [flops[trunk.trunk_id] for trunk in trunks], engines, keep_going)
+        _train(plan, trunks, paths, [flops[trunk.trunk_id] for trunk in trunks], engines, keep_going, statuses)
 
 
 def _last_plan(paths: SweepPaths) -> FrozenPlan | None:
     """None where there is none that can be read: of a new folder, or of one that an older version wrote."""
     try:
         return read_frozen_plan(paths)
-    except (OSError, ValueError, TypeError):
+    except OSError:
         return None
 
 
@@ -151,13 +159,19 @@ def _asked_for(old: FrozenPlan) -> tuple[str, str, set[str]]:
 
 
 def _changes(
-    old: FrozenPlan, plan: Plan, trunks: Sequence[Trunk], files: Mapping[str, bytes], paths: SweepPaths
+    old: FrozenPlan,
+    plan: Plan,
+    trunks: Sequence[Trunk],
+    files: Mapping[str, bytes],
+    paths: SweepPaths,
+    records: RecordRows,
 ) -> list[str]:
     """What changed that matters to runs that are trained, or half trained."""
     found = code_changes(old, files, code_hash(files), installed_versions(), paths) if trunks else []
     if not found and set(old.run_ids) == {config.run_id for config in plan.configs}:
         return []
-    finished = {run_id for run_id in old.run_ids if sweep_status([run_id], paths).all_finished}
+    rows = records.rows
+    finished = {run_id for run_id in old.run_ids if run_id in rows and rows[run_id][-1]["status"] in FINISHED}
     half_done = _num_begun(old, paths)
     lines = spec_changes(old, plan, finished) if finished else []
     if found and (finished or half_done):
@@ -242,12 +256,13 @@ def _train(
     flops: Sequence[float],
     engines: "Mapping[Resources, Engine]",
     keep_going: bool,
+    statuses: Mapping[str, str | None],
 ) -> None:
     from .cost import finetune_cost
     from .driver import Driver
     from .progress import SweepProgress
 
     num_finetuned = [sum(finetune_cost(config).num_images for config in trunk.configs) for trunk in trunks]
-    num_runs, num_left = len(plan.configs), len(_configs(trunks))
-    with SweepProgress(trunks, flops, num_finetuned, num_runs - num_left, num_runs) as progress:
+    num_finished = sum(status in FINISHED for status in statuses.values())
+    with SweepProgress(trunks, flops, num_finetuned, num_finished, len(statuses)) as progress:
         Driver(paths, plan.name, progress, keep_going).train(trunks, engines)

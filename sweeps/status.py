@@ -9,8 +9,9 @@ from .run_tables import read_run_tables
 
 if TYPE_CHECKING:
     from .config import RunConfig
+    from .record_rows import RecordRows
 
-__all__ = ["FINISHED", "SweepStatus", "run_status", "sweep_status"]
+__all__ = ["FINISHED", "SweepStatus", "run_status", "run_statuses", "sweep_status"]
 
 FINISHED = ("ok", "diverged")  # a diverged run is a result; a failed one is tried again
 
@@ -49,6 +50,15 @@ def run_status(config: "RunConfig", paths: SweepPaths) -> str | None:
     """None where there is no record, or where the run was to keep its model and did not: it is trained again."""
     ((_, found),) = read_run_tables(paths, "records", [config.run_id], ["status"])
     statuses = [] if isinstance(found, str) or not found.num_columns else found["status"].to_pylist()
-    if statuses and statuses[-1] == "ok" and config.keep_model and not paths.run(config.run_id).model.exists():
-        return None
-    return statuses[-1] if statuses else None
+    return _kept(statuses[-1] if statuses else None, config, paths)
+
+
+def run_statuses(configs: Iterable["RunConfig"], paths: SweepPaths, records: "RecordRows") -> dict[str, str | None]:
+    """`run_status` of many runs, by run id, from one look at their records."""
+    found = ((config, records.rows.get(config.run_id)) for config in configs)
+    return {config.run_id: _kept(rows[-1]["status"] if rows else None, config, paths) for config, rows in found}
+
+
+def _kept(status: str | None, config: "RunConfig", paths: SweepPaths) -> str | None:
+    lacks = status == "ok" and config.keep_model and not paths.run(config.run_id).model.exists()
+    return None if lacks else status

@@ -7,8 +7,8 @@ import typer
 
 from ..frozen_plan import FrozenPlan, read_frozen_plan
 from ..paths import SweepPaths
+from ..record_rows import RecordRows
 from ..spec import SpecError
-from ..status import sweep_status
 from .base import FolderArgument, print_line
 from .training import (
     AcceptOption,
@@ -60,9 +60,6 @@ def retry(
 
 def _failed(frozen: FrozenPlan, folder: Path, statuses: set[str], error: str) -> set[str]:
     """Run ids of those that ended so, with that text in their error."""
-    found = {run_id: sweep_status([run_id], SweepPaths(folder)) for run_id in frozen.run_ids}
-    return {
-        run_id
-        for run_id, run in found.items()
-        if statuses.intersection(run.statuses) and any(error in line for line in run.failures)
-    }
+    rows = RecordRows(SweepPaths(folder)).rows
+    last = {run_id: rows[run_id][-1] for run_id in frozen.run_ids if run_id in rows}
+    return {run_id for run_id, row in last.items() if row["status"] in statuses and error in (row["failure"] or "")}

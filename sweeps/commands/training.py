@@ -74,6 +74,8 @@ def train_and_report(plan: Plan, spec_text: str | None, folder: Path, **options:
     Raises:
         typer.Exit: some runs have no result.
     """
+    from .. import collect, summary  # noqa: F401 - now, lest they be edited while it trains
+
     status = run_sweep(plan, spec_text, folder, afterwards=partial(_report, plan, folder), **options)
     if not status.all_finished:
         raise typer.Exit(SOME_FAILED)

@@ -18,4 +18,10 @@ def make_engine(name: str, options: EngineOptions) -> Engine:
     """
     if name not in ENGINES:
         raise ValueError(f"engine: must be one of {list(ENGINES)}, got {name!r}")
+    if options.address and name != "ray":
+        raise ValueError(f"address: is that of a Ray cluster, and the engine is {name!r}, got {options.address!r}")
+    if options.job_options and name != "slurm":
+        raise ValueError(
+            f"job_options: are of Slurm's jobs, and the engine is {name!r}, got {dict(options.job_options)}"
+        )
     return getattr(import_module(f".{name}", __package__), ENGINES[name])(options)

@@ -144,7 +144,7 @@ def _receive(slot: _Slot) -> Event:
     assert slot.job is not None
     try:
         kind, value = slot.connection.recv()
-    except (EOFError, ConnectionResetError):
+    except (EOFError, OSError):  # the latter where it was killed in the middle of what it said
         slot.process.join()
         return Event("died", slot.job, f"the worker process {_ending(slot.process.exitcode or 0)}")
     return Event(kind, slot.job, value)

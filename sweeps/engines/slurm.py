@@ -54,7 +54,12 @@ class SlurmEngine:
             raise ValueError(f"job_options: cluster must be one of {list(_POLL_SECONDS)}, got {self._cluster!r}")
         if options.slots_per_device > 1:
             raise ValueError(f"slots_per_device: Slurm's jobs share no devices, got {options.slots_per_device}")
-        self._num_gpus = int(given.pop("gpus_per_node", options.resources.devices if _wants_gpus(options) else 0))
+        gpus = given.pop("gpus_per_node", None)
+        if gpus is None:
+            gpus = options.resources.devices if _wants_gpus(options) else 0
+        if not isinstance(gpus, int) or gpus < 0:
+            raise ValueError(f"job_options: gpus_per_node must be a whole number, got {gpus!r}")
+        self._num_gpus = gpus
         self._given = _checked(given, self._cluster)
 
     @property

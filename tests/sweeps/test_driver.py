@@ -1,6 +1,7 @@
 """What the driver makes of the events of an engine, here one that does as it is told."""
 
 import io
+import signal
 
 import pytest
 from rich.console import Console
@@ -11,7 +12,9 @@ from sweeps.failures import RepeatedFailures, masked
 from sweeps.jobs import write_failure
 from sweeps.paths import SweepPaths
 from sweeps.progress import SweepProgress
+from sweeps.run_tables import read_run_tables
 from sweeps.status import sweep_status
+from sweeps.stopping import Interrupted
 
 from .conftest import plan_of
 
@@ -113,3 +116,46 @@ def test_errors_are_the_same_but_for_numbers_and_paths():
     assert masked("E: /a/b.png is damaged") == masked("E: /c.png is damaged") != masked("E: /c.png is empty")
     failures = RepeatedFailures()
     assert [failures.add("failed", str(i)) for i in range(6)][:4] == [None] * 4
+
+
+def test_workers_that_die_one_after_the_other_stop_the_sweep(plan, tmp_path):
+    """Five and one for each slot, not all of them twice; those that died are told of."""
+    died = "the worker process died with signal 11 (SIGSEGV)"
+    driver, engine, _ = drive(plan, tmp_path, lambda place, time: died)
+    assert engine.given == list(range(6))
+    assert driver.stopped == f"the workers of 6 trainings in succession died: {died}"
+    status = sweep_status([c.run_id for c in plan.configs], SweepPaths(tmp_path))
+    assert (status.statuses, status.failures) == ({"waiting": 18, "failed": 6}, {died: 6})
+    driver, engine, _ = drive(plan, tmp_path, lambda place, time: died if place % 5 else ("ok", ""))
+    assert engine.given == [*range(24), 1, 2, 3, 4, 6]  # where others are done between them, each is given once more
+    assert driver.stopped == f"5 trainings failed with the same error: {died}"
+
+
+def test_the_tables_are_written_now_and_then_and_when_it_is_told_to_stop(plan, tmp_path, monkeypatch):
+    collected = []
+    monkeypatch.setattr("sweeps.driver._COLLECT_RUNS", 10)
+    monkeypatch.setattr("sweeps.driver.collect", lambda folder: collected.append(len(list(folder.glob("runs/*")))))
+
+    def ends(place, time):
+        if place == 22:
+            raise Interrupted(signal.SIGTERM)
+        return "ok", ""
+
+    with pytest.raises(Interrupted):
+        drive(plan, tmp_path, ends)
+    assert collected == [10, 20, 22]
+
+
+def test_an_ending_is_told_without_reading_what_the_other_runs_left(plan, tmp_path, monkeypatch):
+    """Thousands of runs: to look at all of them after each takes hours."""
+    read = []
+
+    def count(paths, table, folders, columns=None):
+        folders = list(folders)
+        read.extend(folders)
+        return read_run_tables(paths, table, folders, columns)
+
+    for module in ("driver", "status", "record_rows"):
+        monkeypatch.setattr(f"sweeps.{module}.read_run_tables", count)
+    drive(plan, tmp_path, lambda place, time: ("ok", ""))
+    assert sorted(read) == sorted(config.run_id for config in plan.configs)

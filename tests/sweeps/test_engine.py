@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib import import_module
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
@@ -171,6 +173,8 @@ def wait_in_job_1(index, devices, on_step):
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sees in /proc that a worker has ended")
 @pytest.mark.parametrize("blow", [signal.SIGTERM, signal.SIGHUP])
 def test_an_idle_worker_leaves_when_told(blow):
+    if signal.getsignal(blow) == signal.SIG_IGN:
+        pytest.skip("it stays ignored, as under nohup")
     run = local("cpu", "cpu").run(wait_in_job_1, [(0,), (1,)])
     pid = next(run).value
     os.kill(pid, blow)
@@ -202,3 +206,24 @@ def test_workers_import_from_the_folder_they_are_given(tmp_path, monkeypatch):
 def test_an_unknown_engine():
     with pytest.raises(ValueError, match=r"engine: must be one of .*'local'.*, got 'lokal'"):
         make_engine("lokal", EngineOptions(Path("unused")))
+
+
+@pytest.mark.parametrize(("options", "fault"), [
+    ({"address": "here:1"}, "address: is that of a Ray cluster, and the engine is 'local', got 'here:1'"),
+    ({"job_options": {"partition": "gpu"}}, "job_options: are of Slurm's jobs, and the engine is 'local', got"),
+])  # fmt: skip
+def test_options_of_another_engine(options, fault):
+    with pytest.raises(ValueError, match=fault):
+        make_engine("local", EngineOptions(Path("unused"), **options))
+
+
+def die_while_it_speaks(devices, on_step):
+    """The pipe holds less than this, so that the message is cut."""
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    on_step("x" * 50_000_000)
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_message(monkeypatch):
+    monkeypatch.setattr(local_engine, "wait", lambda connections: time.sleep(2) or wait(connections))
+    (event,) = local("cpu").run(die_while_it_speaks, [()])
+    assert (event.kind, "signal 9" in event.value) == ("died", True)

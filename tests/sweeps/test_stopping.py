@@ -10,6 +10,16 @@ import pytest
 from sweeps.stopping import Interrupted, held_signals, interrupted_by_signals
 
 
+@pytest.fixture(autouse=True)
+def heeded_signals():
+    """As in a terminal: in the background of a script, or under nohup, some are ignored."""
+    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {signum: signal.signal(signum, handler) for signum, handler in defaults.items()}
+    yield
+    for signum, handler in before.items():
+        signal.signal(signum, handler)
+
+
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_each_signal_interrupts_and_its_handler_comes_back(signum):
     before = signal.getsignal(signum)

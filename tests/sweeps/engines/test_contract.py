@@ -17,7 +17,7 @@ from sweeps.stopping import Interrupted, interrupted_by_signals
 
 from . import functions
 
-# The local engine stops its workers and freezes their code in tests of its own.
+# On this machine such a worker is gone, and its traceback is on the terminal.
 FAR = [name for name in ENGINES if name != "local"]
 
 
@@ -64,7 +64,6 @@ def test_an_exception_ends_its_job_only(make, name):
         ("died", "ValueError: steps: must be positive, got 0"), ("done", "well")]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAR)
 def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")  # folders in a spec are relative to it
@@ -75,12 +74,11 @@ def test_a_worker_has_its_threads_and_devices_and_the_frozen_code(make, name, tm
     (event,) = engine.run(functions.describe_worker, [()])
     assert event.kind == "done", event
     assert event.value["devices"] == ["cpu", "cpu"]
-    assert event.value["threads"] == "1"
+    assert name == "local" or event.value["threads"] == "1"  # which shares the runner's environment
     assert event.value["folder"] == str(tmp_path / "here")
     assert all(Path(file).is_relative_to(code) for file in event.value["files"]), event.value
 
 
-@pytest.mark.parametrize("name", FAR)
 def test_told_to_stop_while_it_waits_it_lets_jobs_save_their_state(make, name, tmp_path):
     events = make(name).run(functions.save_when_told, [(str(tmp_path), i) for i in range(5)])
     told = set()

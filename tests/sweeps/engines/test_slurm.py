@@ -32,6 +32,7 @@ def test_a_task_that_is_preempted_saves_its_state_and_goes_on(make, tmp_path):
     [
         ({"partitoin": "gpu"}, r"^job_options: Slurm's jobs take account, .*, wckey; got partitoin$"),
         ({"cpus_per_task": "3"}, r"got cpus_per_task$"),
+        ({"cluster": "local", "gpus_per_node": "two"}, r"job_options: gpus_per_node must be a whole number, got 'two'"),
         ({"cluster": "pbs"}, r"job_options: cluster must be one of \['slurm', 'local'\], got 'pbs'"),
         ({"cluster": "slurm"}, r"job_options: time must be given, a whole number of minutes, got None"),
         ({"time": "2:00:00"}, r"job_options: time must be given, a whole number of minutes, got '2:00:00'"),
