@@ -5,25 +5,24 @@ import pytest
 from sweeps.cost import forget_counted, run_cost
 from sweeps.depth import one_and_two
 from sweeps.memory import count_memory, training_memory
+from sweeps.models import MixerConfig, VitConfig
 from sweeps.models.cost import count_cost
 
 from .conftest import plan_of
 
 MODELS = [
-    ("vit", {"width": 32, "depth": 5, "patch": 4, "heads": 2}),
-    ("vit", {"width": 32, "depth": 3, "patch": 2, "pooling": "map", "positions": "sincos2d"}),
-    ("vit", {"width": 32, "depth": 4, "patch": 4, "pooling": "token", "distilled": True}),
-    ("mixer", {"width": 32, "depth": 5, "patch": 4}),
+    VitConfig(width=32, depth=5, patch=4, heads=2),
+    VitConfig(width=32, depth=3, patch=2, pooling="map", positions="sincos2d"),
+    VitConfig(width=32, depth=4, patch=4, pooling="token", distilled=True),
+    MixerConfig(width=32, depth=5, patch=4),
 ]
 
 
-@pytest.mark.parametrize(("family", "shape"), MODELS)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("checkpointed", [False, True])
-def test_a_deep_model_takes_what_counting_it_whole_says(family, shape, checkpointed):
-    distilled = {"recipe__teacher": None} if "distilled" in shape else {}
-    plan = plan_of(model={family: [shape]}, steps=[20], checkpoint_activations=checkpointed, **distilled)
-    config = plan.configs[0]
-    model, at = config.model, (config.image_size, config.num_classes)
+def test_a_deep_model_takes_what_counting_it_whole_says(model, checkpointed):
+    (config, *_) = plan_of(steps=[20], checkpoint_activations=checkpointed).configs
+    config, at = config.model_copy(update={"model": model}), (config.image_size, config.num_classes)
     assert one_and_two(model)
     forget_counted()
     assert run_cost(config).model == count_cost(model, *at)
