@@ -156,6 +156,7 @@ def test_a_shape_that_cannot_be_measured_is_told_and_guessed():
         make_estimate(plan, [first], {first.config: "OutOfMemory: too large"}, 1, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_a_real_measurement():
     """Of two shapes: every part takes time, and the steps of a model of 800 times the FLOPs more, however busy."""
