@@ -21,8 +21,11 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_deep_model_takes_what_counting_it_whole_says(model, checkpointed):
-    (config, *_) = plan_of(steps=[20], checkpoint_activations=checkpointed).configs
-    config, at = config.model_copy(update={"model": model}), (config.image_size, config.num_classes)
+    (config, *_) = plan_of(steps=[20]).configs
+    config, at = (
+        config.model_copy(update={"model": model, "checkpoint_activations": checkpointed}),
+        (config.image_size, config.num_classes),
+    )
     assert one_and_two(model)
     forget_counted()
     assert run_cost(config).model == count_cost(model, *at)
