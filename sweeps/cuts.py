@@ -79,7 +79,7 @@ def cut_plan(shares: list[RunShare], *, max_flops: float | None = None, max_seco
         if max_seconds is not None and share.seconds is None:
             raise ValueError("max_seconds: the time of the runs is not known")
         flops, seconds = flops + share.flops, seconds + (share.seconds or 0.0)
-        if flops > (max_flops if max_flops is not None else flops) or seconds > (max_seconds or seconds):
+        if (max_flops is not None and flops > max_flops) or (max_seconds is not None and seconds > max_seconds):
             flops, seconds = flops - share.flops, seconds - (share.seconds or 0.0)
             break
         kept += 1

@@ -34,7 +34,9 @@ def _totals(facts: Mapping[str, Any]) -> Iterator[str]:
     if time:
         by_one = f" ({format_seconds(time['slot_seconds'])} of one)" if time["num_slots"] > 1 else ""
         slots = f"{time['num_slots']} slot{'s' * (time['num_slots'] > 1)}"
-        yield f"{'time':<20}about {format_seconds(time['wall_seconds'])} on {slots}{by_one}"
+        yield f"{'time':<20}about {format_seconds(time['wall_seconds'])} on {slots}{by_one},"
+        around = f"{time['beginning_seconds']:.0f} s to begin, {time['ending_seconds']:.0f} s for tables and fits"
+        yield f"{'':<20}of it {around}"
     yield (
         f"{'disk':<20}{format_bytes(disk['folder'])}: records {format_bytes(disk['records'])}, checkpoints"
         f" {format_bytes(disk['checkpoints'])}" + (f", models {format_bytes(disk['models'])}" if disk["models"] else "")

@@ -14,8 +14,10 @@ from .step_shapes import num_evaluations
 
 __all__ = ["DiskUse", "checkpoint_bytes", "disk_use"]
 
-# Measured on the demo, whose runs have 21 few-shot rows a draw: files of a run, and what an evaluation adds.
-_RUN_BYTES, _EVALUATION_BYTES = 60_000, 1_000
+# Of a run with 126 few-shot rows an evaluation, as the demo's have: its files in blocks of 4 KiB with its folder and
+# its line of the frozen plan (46 to 50 kB measured), and what each evaluation on the way adds (3.0 kB).
+_RUN_BYTES, _EVALUATION_BYTES = 48_000, 3_000
+_CODE_BYTES = 5_000_000  # the copy of the code that a folder keeps (4.8 MB measured)
 _KEPT = 2  # checkpoints: the newest and the one before
 
 
@@ -26,6 +28,7 @@ class DiskUse:
     Attributes:
         cache: decoded images that are not there yet, the number of which is `num_undecoded`.
         checkpoints: of the trunks that run at once, at most.
+        records: of all runs, with the folder's copy of the code.
     """
 
     cache: int
@@ -64,11 +67,16 @@ def disk_use(plan: Plan, num_slots: int, folder: Path) -> DiskUse:
         sum(count * size * size * 3 for count, size in images),
         sum(count for count, _ in images),
         checkpoint_bytes(plan.trunks, num_slots),
-        sum(_RUN_BYTES * len(t.configs) + _EVALUATION_BYTES * num_evaluations(t.configs) for t in plan.trunks),
+        _CODE_BYTES + sum(map(_record_bytes, plan.trunks)),
         sum(training_memory(config).weights for config in plan.configs if config.keep_model),
         _free(cache_folder()),
         _free(folder),
     )
+
+
+def _record_bytes(trunk: Trunk) -> int:
+    on_the_way = num_evaluations(trunk.configs) - len(trunk.configs)
+    return _RUN_BYTES * len(trunk.configs) + _EVALUATION_BYTES * on_the_way
 
 
 def checkpoint_bytes(trunks: Sequence[Trunk], num_slots: int) -> int:

@@ -16,15 +16,21 @@ from .engines import Engine, EngineOptions, Resources, make_engine
 from .grid import Plan, Trunk
 from .step_shapes import num_evaluations, shapes_of, step_shape
 from .timing import ShapeTimes, time_shape
+from .training_order import in_order
 
 __all__ = [
-    "MOST_MEASURED", "Estimate", "Shape", "chosen_shapes", "estimate_plan", "make_estimate", "ordered_trunks",
-    "plan_engine", "plan_shapes", "simulate", "trunk_seconds",
+    "BEGIN_SECONDS", "END_SECONDS", "END_SECONDS_A_RUN", "MOST_MEASURED", "Estimate", "Shape", "chosen_shapes",
+    "estimate_plan", "make_estimate", "plan_engine", "plan_shapes", "simulate", "trunk_seconds",
 ]  # fmt: skip
 
 MOST_MEASURED = 24  # shapes; of more the times of the others follow from these
 _STEP_SECONDS = 2.0  # that a shape's steps are measured for
 ABOUT_SECONDS = 6.0  # that measuring a shape takes in all, told before it is done
+# Of `sweeps run` beside its trainings, which no measured step says.
+BEGIN_SECONDS = 3.0  # until it starts its workers: imports, FLOPs, the frozen plan and code
+# After the last job, tables, fits with their draws and figures: 2.1 s of 72 runs with two tasks, the demo has seven; a
+# table grows by a millisecond a run and the draws of a fit by some.
+END_SECONDS, END_SECONDS_A_RUN = 4.0, 0.005
 
 
 @dataclass(frozen=True)
@@ -53,16 +59,23 @@ class Estimate:
 
     Attributes:
         times: of each shape, with how they were had: "measured", or which rule.
-        startup_seconds: until a worker begins its first job.
+        startup_seconds: of a worker, until it begins its first job.
         trunk_seconds: by trunk id.
-        wall_seconds: until the last job ends.
+        ending_seconds: of the tables, fits and figures after the last job.
+        wall_seconds: of `sweeps run`, from its call to its end.
     """
 
     num_slots: int
     times: tuple[tuple[Shape, ShapeTimes, str], ...]
     startup_seconds: float
     trunk_seconds: dict[str, float]
+    ending_seconds: float
     wall_seconds: float
+
+    @property
+    def overhead_seconds(self) -> float:
+        """Of `sweeps run` beside its trainings."""
+        return BEGIN_SECONDS + self.startup_seconds + self.ending_seconds
 
     @property
     def slot_seconds(self) -> float:
@@ -133,17 +146,10 @@ def make_estimate(
     times = tuple((shape, *_times_of(shape, measured.get(shape.config), known)) for shape in shapes)
     by_shape = {step_shape(shape.config): found for shape, found, _ in times}
     seconds = {t.trunk_id: trunk_seconds(t, by_shape[step_shape(t.configs[0])]) for t in plan.trunks}
-    wall = startup + simulate((seconds[t.trunk_id] for t in ordered_trunks(plan)), num_slots)
-    return Estimate(num_slots, times, startup, seconds, wall)
-
-
-def ordered_trunks(plan: Plan) -> list[Trunk]:
-    """In the order in which they are trained."""
-    return sorted(
-        plan.trunks,
-        key=lambda t: t.num_images * run_cost(t.configs[0]).model.flops_per_image,
-        reverse=plan.order == "largest_first",
-    )
+    flops = {t.trunk_id: float(run_cost(t.configs[0]).training_flops) for t in plan.trunks}
+    training = simulate((seconds[t.trunk_id] for t in in_order(plan.trunks, flops, plan.order)), num_slots)
+    ending = END_SECONDS + END_SECONDS_A_RUN * len(plan.configs)
+    return Estimate(num_slots, times, startup, seconds, ending, BEGIN_SECONDS + startup + training + ending)
 
 
 def simulate(durations: Iterable[float], num_slots: int) -> float:
@@ -213,7 +219,7 @@ def _times_of(
     """Measured, or by the FLOPs of those of its family that are: between two on the line through both logarithms,
     above the largest in proportion, below the smallest as long as it."""
     if isinstance(measured, ShapeTimes):
-        return measured, "scaled from fewer images" if measured.scaled else "measured"
+        return measured, _how(measured, shape.config.devices_per_run)
     family = [pair for pair in known if pair[0].config.model.family == shape.config.model.family] or list(known)
     near = min(family, key=lambda pair: abs(np.log(max(pair[0].step_flops, 1) / max(shape.step_flops, 1))))[1]
     step = _between(shape.step_flops, [(s.step_flops, t.step) for s, t in family])
@@ -223,6 +229,12 @@ def _times_of(
         near.job, step, evaluation, near.run, near.measuring * ratio, near.finetune_image * ratio, near.finetune_task
     )
     return times, f"not measured ({measured})" if measured else "from its FLOPs"
+
+
+def _how(measured: ShapeTimes, num_devices: int) -> str:
+    if num_devices > 1:
+        return f"measured on one of its {num_devices} devices, without what they exchange"
+    return "scaled from fewer images" if measured.scaled else "measured"
 
 
 def _between(flops: float, known: Sequence[tuple[float, float]]) -> float:

@@ -13,7 +13,7 @@ from .cost import finetune_cost, run_cost
 from .cuts import Cut, cut_plan, run_shares
 from .data.prepare import missing_data
 from .disk import disk_use
-from .estimate import Estimate
+from .estimate import BEGIN_SECONDS, Estimate
 from .grid import Plan, Trunk
 from .identified import compute_spreads, unidentified
 from .memory import PROCESS_BYTES, training_memory
@@ -94,7 +94,8 @@ def _time(estimate: Estimate) -> dict[str, Any]:
         })  # fmt: skip
     return {
         "num_slots": estimate.num_slots, "wall_seconds": estimate.wall_seconds, "slot_seconds": estimate.slot_seconds,
-        "startup_seconds": estimate.startup_seconds, "shapes": shapes,
+        "beginning_seconds": BEGIN_SECONDS + estimate.startup_seconds, "ending_seconds": estimate.ending_seconds,
+        "shapes": shapes,
     }  # fmt: skip
 
 
@@ -161,7 +162,8 @@ def _caps(
     if max_hours is not None and estimate is None:
         raise ValueError("max-hours: takes the time of a step, which --no-measure leaves out")
     shares = run_shares(plan, estimate.trunk_seconds if estimate else None)
-    seconds = None if max_hours is None else max_hours * 3600 * num_slots
+    around = estimate.overhead_seconds if estimate else 0.0
+    seconds = None if max_hours is None else max(0.0, max_hours * 3600 - around) * num_slots
     cut: Cut = cut_plan(shares, max_flops=max_flops, max_seconds=seconds)
-    hours = None if cut.seconds is None else cut.seconds / num_slots / 3600
+    hours = None if cut.seconds is None else (around + cut.seconds / num_slots) / 3600
     return {"max_hours": max_hours, "max_flops": max_flops, **vars(cut), "hours": hours}

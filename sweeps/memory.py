@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from .acceleration import blocks_of
 from .config import RunConfig
+from .depth import deeper_memory, one_and_two
 from .models.shape import ModelShape
 
 __all__ = [
@@ -80,7 +81,7 @@ def training_memory(config: RunConfig, on_accelerator: bool = False, half: bool 
         half: whether matrix products are in bfloat16; None goes by the config.
     """
     recipe = config.recipe
-    counted = count_memory(config.model, config.image_size, config.num_classes)  # type: ignore[arg-type] frozen
+    counted = _counted(config.model, config.image_size, config.num_classes)  # type: ignore[arg-type] frozen
     if half is None:
         half = config.precision == "bfloat16" or (config.precision == "auto" and on_accelerator)
     per_image = counted.image_bytes
@@ -147,6 +148,15 @@ def _factored(shape: tuple[int, ...]) -> int:
 
 
 # Counting -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _counted(model: ModelShape, image_size: int, num_classes: int) -> ModelMemory:
+    """Of a deep model from shallow ones, which many have in common."""
+    if shallow := one_and_two(model):
+        one, two = (count_memory(each, image_size, num_classes) for each in shallow)
+        return deeper_memory(one, two, model.depth)  # type: ignore[attr-defined]
+    return count_memory(model, image_size, num_classes)
 
 
 @lru_cache(maxsize=1024)

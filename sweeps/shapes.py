@@ -4,12 +4,12 @@ The "Shapefinder" of Zhai et al. 2021 (arXiv 2106.04560), section 3.5 and Figure
 MLP, in nested regimes of what the optimizer's state leaves room for.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from .depth import deeper_cost, deeper_memory
 from .memory import PROCESS_BYTES, ModelMemory, count_memory, memory_of, padded_tokens
 from .models import ConvNextConfig, MixerConfig, ModelShape, ResNetConfig, VitConfig
 from .models.cost import ModelCost, count_cost
@@ -167,17 +167,13 @@ def regime_of(shape: Found) -> str:
 def memory_at(column: Column, units: int, image_size: int) -> ModelMemory:
     """Counted at one and two units of depth; each further unit adds the same."""
     one, two = (_counted(column.make(depth), image_size) for depth in (1, 2))
-    more = Counter(two.shapes) - Counter(one.shapes)
-    linear = ("buffer_bytes", "image_bytes", "input_bytes")
-    numbers = {name: getattr(one, name) + (units - 1) * (getattr(two, name) - getattr(one, name)) for name in linear}
-    return replace(one, shapes=one.shapes + tuple(more.elements()) * (units - 1), **numbers)
+    return deeper_memory(one, two, units)
 
 
 def cost_at(column: Column, units: int, image_size: int) -> ModelCost:
     """As `memory_at`. Heads change no count."""
     one, two = (_cost(column.make(depth), image_size) for depth in (1, 2))
-    steps = {name: value + (units - 1) * (getattr(two, name) - value) for name, value in vars(one).items()}
-    return ModelCost(**steps)
+    return deeper_cost(one, two, units)
 
 
 def _counted(model: ModelShape, image_size: int) -> ModelMemory:

@@ -22,8 +22,8 @@ __all__ = ["Pick", "Suggestions", "choose", "suggest"]
 
 # Cells are added one by one by their reduction over FLOPs to one of these powers, and the best of the sets is kept:
 # by the reduction alone (0) one cell eats the budget, per FLOP (1) the count is used up on the cheapest cells. The
-# better of these two has a guarantee where gains diminish (Leskovec et al. 2007, KDD, section 3); the powers between
-# them find more.
+# better of these two has a guarantee where gains diminish (Leskovec et al. 2007, KDD, section 3). Without the powers
+# between them the width left is 1.0 to 1.5 times as large in simulated worlds, with 0.5 alone 1.0 to 1.3 times.
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LEAST = 1e-3  # of the present variance: a cell that takes off less is not worth a row
 _FEWEST_DRAWS = 50  # a covariance of fewer says nothing
@@ -87,7 +87,7 @@ def suggest(
     """The cells whose outcomes would most narrow the law's interval at a target.
 
     Against the same compute on a plain grid, in simulated worlds of five laws, the interval is narrower by a tenth to a
-    third (`tests/benchmarks/suggest_simulation.py`); on a frontier of runs with an excess it is not, or hardly.
+    third (`tests/benchmarks/suggest_simulation.py`); on a frontier of runs with an excess it is not.
 
     Args:
         draws: of the present fit of a positive error, from `bootstrap_fit` or of a frontier.

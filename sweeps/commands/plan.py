@@ -2,6 +2,7 @@
 
 import json
 import time
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,11 @@ def plan(
     slots: Annotated[int | None, typer.Option(min=1, help="Runs side by side on the CPU; default all cores.")] = None,
 ) -> None:
     """Show the runs of a spec and what they cost, before anything is trained."""
+    for name, value in (("max-hours", max_hours), ("max-flops", max_flops)):
+        if value is not None and not isfinite(value):
+            raise SpecError(f"--{name}: must be a finite number, got {value:g}")
+    if max_hours is not None and not measure:
+        raise SpecError("--max-hours: takes the time of a step, which --no-measure leaves out")
     asked = plan_of_spec(spec)
     # Counting FLOPs takes torch, which no other command needs.
     from ..describe import describe_plan

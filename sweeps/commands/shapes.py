@@ -107,25 +107,30 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     rows, names = facts["shapes"], list(facts["shapes"][0]["fits"])
     counts = ", ".join(f"{name} {sum(row['fits'][name] for row in rows)}" for name in names)
     number_format = "tokens padded to 128, bfloat16" if facts["accelerator"] else "float32"
+    fastest = max(row["images_per_second"] for row in rows)
     lines = [
         f"{len(rows)} shapes; of these fit into {facts['memory_bytes'] / 2**30:.3g} GiB: {counts}",
-        f"memory: {number_format}, batches of {facts['batch_size']}; weights, gradients, state and activations",
-        f"speed: on this {facts['speed_device']}, {facts['num_measured']} measured, the others by a law that errs by"
-        f" {facts['speed_error']:.0%}",
+        f"memory in GiB: weights, gradients, state and activations in {number_format},",
+        f"  batches of {facts['batch_size']}, and 0.5 for the process",
+        f"speed: images/s over the fastest's {fastest:.3g}, on this {facts['speed_device']};"
+        f" {facts['num_measured']} measured,",
+        f"  the others by a law that errs by {facts['speed_error']:.0%}",
         "",
-        f"{'width':>6}{'depth':>6}{'heads':>6}{'mlp':>7}{'params':>15}{'GFLOPs':>8}"
-        + "".join(f"{name:>12}" for name in names)
-        + f"{'speed':>8}",
+        f"{'width':>5}{'depth':>6}{'heads':>6}{'mlp':>6}{'M params':>10}{'GFLOPs':>8}"
+        + "".join(f"{name:>11}" for name in names)
+        + f"{'speed':>7}",
     ]
     fitting = [row for row in rows if any(row["fits"].values())]
     for row in fitting[:_MOST_ROWS]:
-        sizes = [f"{row['bytes'][name] / 2**30:.2f} GiB" if row["fits"][name] else "out" for name in names]
+        sizes = [f"{row['bytes'][name] / 2**30:.2f}" if row["fits"][name] else "out" for name in names]
         lines.append(
-            f"{row['width']:>6}{row['depth']:>6}{row['heads'] or '':>6}{row['mlp_dim'] or '':>7}"
-            f"{row['num_params']:>15,}{row['flops_per_image'] / 1e9:>8.3g}"
-            + "".join(f"{size:>12}" for size in sizes)
-            + f"{row['relative_speed']:>8.3f}"
+            f"{row['width']:>5}{row['depth']:>6}{row['heads'] or '':>6}{row['mlp_dim'] or '':>6}"
+            f"{row['num_params'] / 1e6:>10,.1f}{row['flops_per_image'] / 1e9:>8.3g}"
+            + "".join(f"{size:>11}" for size in sizes)
+            + f"{row['relative_speed']:>7.3f}"
         )
+    if not fitting:
+        return [*lines[:-1], "none fits: take smaller batches, smaller images or larger patches"]
     if len(fitting) > _MOST_ROWS:
         lines.append(f"and {len(fitting) - _MOST_ROWS} smaller ones; --json gives all")
     return lines

@@ -30,7 +30,7 @@ def suggest(
     spec: Annotated[Path | None, typer.Option(help="Suggest runs of this spec; default computes on a grid.")] = None,
     max_flops: Annotated[float | None, typer.Option(help="Most FLOPs of one cell; default the budget.")] = None,
     budget: Annotated[float | None, typer.Option(help="FLOPs of all cells; default those of the runs so far.")] = None,
-    count: Annotated[int, typer.Option(min=1, help="The most cells.")] = 10,
+    count: Annotated[int, typer.Option(min=1, help="The most cells.")] = 20,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Plain values instead of text.")] = False,

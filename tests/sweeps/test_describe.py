@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from sweeps.cost import finetune_cost, run_cost
+from sweeps.cost import finetune_cost, forget_counted, run_cost
 from sweeps.describe import describe_plan, tuned_columns, tuned_fields
 from sweeps.saved_model import save_model
 from sweeps.spec import SpecError
@@ -81,6 +81,7 @@ def test_a_model_that_cannot_be_built_is_told(monkeypatch):
         raise RuntimeError("no such\nshape")
 
     monkeypatch.setattr("sweeps.models.VitConfig.build", fails)
+    forget_counted()  # another test may have counted this model
     with pytest.raises(SpecError, match=r"model.vit: w24d1/4 cannot be built: no such shape"):
         describe_plan(plan_of(model={"vit": [{"width": 24, "depth": 1, "patch": 4}]}))
 

@@ -2,12 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeps.cost import evaluation_images, finetune_cost
+from sweeps.cost import evaluation_images, finetune_cost, run_cost
 from sweeps.data.prepare import prepare_data
 from sweeps.engines import Event
-from sweeps.estimate import chosen_shapes, estimate_plan, make_estimate, plan_shapes, simulate
+from sweeps.estimate import (
+    BEGIN_SECONDS,
+    END_SECONDS,
+    END_SECONDS_A_RUN,
+    chosen_shapes,
+    estimate_plan,
+    make_estimate,
+    plan_shapes,
+    simulate,
+)
 from sweeps.step_shapes import num_evaluations, shapes_of, step_shape
 from sweeps.timing import ShapeTimes, time_shape
+from sweeps.training_order import in_order
 
 from .conftest import plan_of
 
@@ -73,7 +83,8 @@ def test_the_time_of_a_trunk_by_hand():
     images = 300 + 100 + 200 + 20 * 10 + 50  # test, held out, trained on; a task's training and test images
     assert evaluation_images(plan.configs[0]) == images
     expected = 1 + 44 * 0.5 + 2 * images * 0.01 + 2 * 2
-    assert estimate.wall_seconds == pytest.approx(3 + expected)
+    around = BEGIN_SECONDS + END_SECONDS + 2 * END_SECONDS_A_RUN
+    assert estimate.wall_seconds == pytest.approx(around + 3 + expected)
     assert estimate.slot_seconds == pytest.approx(expected)
 
 
@@ -107,6 +118,16 @@ def test_of_many_shapes_some_of_each_family_are_measured_with_both_ends():
     assert chosen_shapes(shapes, most=31) == shapes
 
 
+@pytest.mark.parametrize("order", ["largest_first", "cheapest_first"])
+def test_trainings_begin_in_the_order_of_their_flops(order):
+    """Not of their forward passes alone: a step of sharpness-aware minimisation takes two."""
+    plan = plan_of(model=ONE, recipe__sam_rho=[0.1, None], steps=[20], train_examples=800)
+    flops = {t.trunk_id: float(run_cost(t.configs[0]).training_flops) for t in plan.trunks}
+    first, second = in_order(plan.trunks, flops, order)
+    assert (first.configs[0].recipe.sam_rho is not None) == (order == "largest_first")
+    assert in_order(plan.trunks, flops, order, last={first.trunk_id}) == [second, first]
+
+
 def test_shapes_that_are_not_measured_follow_from_their_flops():
     """Times that are a power of the FLOPs are found between two measured shapes, and marked."""
     plan = plan_of(model=MANY)
@@ -135,10 +156,11 @@ def test_a_shape_that_cannot_be_measured_is_told_and_guessed():
         make_estimate(plan, [first], {first.config: "OutOfMemory: too large"}, 1, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_a_real_measurement():
-    """Of two shapes: every part takes time, and the larger model's steps more."""
-    models = {"vit": [{"width": w, "depth": d, "patch": 2} for w, d in ((16, 1), (96, 4))]}
+    """Of two shapes: every part takes time, and the steps of a model of 800 times the FLOPs more, however busy."""
+    models = {"vit": [{"width": w, "depth": d, "patch": 2} for w, d in ((16, 1), (192, 6))]}
     finetune = {"tasks": ["digits"], "steps": 9, "lr": 0.1, "batch_size": 32}
     plan = plan_of(model=models, train_examples=200, steps=20, finetune=finetune)
     prepare_data(plan.configs)
@@ -152,6 +174,13 @@ def test_a_real_measurement():
     assert min(small.evaluation_image, small.finetune_task) > 0
     assert not small.scaled
     assert told == [config.run_id for config in shapes]
+
+
+def test_a_run_on_several_devices_is_not_called_measured():
+    plan = plan_of(model=ONE, devices_per_run=2)
+    (shape,) = plan_shapes(plan)
+    ((_, _, how),) = make_estimate(plan, [shape], {shape.config: TIMES}, 1, 0.0).times
+    assert how == "measured on one of its 2 devices, without what they exchange"
 
 
 def test_what_a_shape_raises_is_told_in_one_line():

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sweeps.checkpoints import Checkpoints
 from sweeps.cli import app
 from sweeps.cost import run_cost
 from sweeps.cuts import cut_plan, run_shares
@@ -13,7 +14,6 @@ from sweeps.disk import checkpoint_bytes, disk_use
 from sweeps.estimate import make_estimate, plan_shapes
 from sweeps.facts import plan_facts
 from sweeps.identified import compute_spreads, unidentified
-from sweeps.state import save_checkpoint
 from sweeps.timing import ShapeTimes
 from sweeps.train import new_state
 
@@ -73,6 +73,8 @@ def test_a_cap_keeps_the_cheapest_runs():
     assert (cut.num_kept, cut.num_cut) == (4, 4)
     kept = {share.config.run_id for share in shares[:4]}
     assert all(share.alone <= min(s.alone for s in shares[4:]) for share in shares if share.config.run_id in kept)
+    timed = run_shares(plan, {trunk.trunk_id: 10.0 for trunk in plan.trunks})
+    assert cut_plan(timed, max_seconds=0).num_kept == 0
     with pytest.raises(ValueError, match="the time of the runs is not known"):
         cut_plan(shares, max_seconds=1)
 
@@ -95,15 +97,12 @@ def test_a_checkpoint_is_as_large_as_told(tmp_path):
     """Of tensors: what pickle adds to a file, some kilobytes, is not counted."""
     import torch
 
-    from sweeps.paths import TrunkPaths
-
     plan = plan_of(model={"vit": [{"width": 192, "depth": 4, "patch": 4}]}, train_examples=200, steps=20)
     state = new_state(plan.configs[0], torch.device("cpu"))
     for parameter in state.model.parameters():
         parameter.grad = torch.zeros_like(parameter)
     state.optimizer.step()
-    paths = TrunkPaths(tmp_path)
-    save_checkpoint(state, paths)
+    Checkpoints(tmp_path, plan.trunks[0].trunk_id).save(state.parts(), 0)
     written = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.suffix == ".pt")
     # Two are kept, of the trunk and of a branch.
     assert checkpoint_bytes(plan.trunks, 1) / 4 == pytest.approx(written, rel=0.02)
@@ -166,7 +165,14 @@ def test_json_is_all_that_is_printed(write_spec):
 def test_hours_take_a_measured_step(write_spec):
     result = call(write_spec(), "--no-measure", "--max-hours", 1)
     assert result.exit_code == 2
-    assert result.stderr.strip() == "error: max-hours: takes the time of a step, which --no-measure leaves out"
+    assert result.stdout == ""
+    assert result.stderr.strip() == "error: --max-hours: takes the time of a step, which --no-measure leaves out"
+
+
+def test_a_cap_without_end_is_refused(write_spec):
+    """It is no number of JSON."""
+    result = call(write_spec(), "--no-measure", "--max-flops", "inf")
+    assert (result.exit_code, result.stderr.strip()) == (2, "error: --max-flops: must be a finite number, got inf")
 
 
 def test_what_measuring_takes_is_told_before_it_begins(write_spec, monkeypatch):

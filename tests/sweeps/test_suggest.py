@@ -176,9 +176,29 @@ def test_the_table_says_cell_cost_interval_and_on_what_it_rests(sweep):
     assert "2.0 decades above the runs" in result.output
     assert "Chaloner and Verdinelli 1995" in result.output
     assert "the law is right" in result.output
-    assert "no more than a plain grid" not in result.output
-    assert "no more than a plain grid" in call(sweep, "--target-compute", "1e17", "--select", "pareto").output
-    assert "rank" in result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    assert "variance" in result.output
+
+
+def test_seeds_of_one_cell_are_one_row(sweep):
+    """Their numbers add up to those of all picks."""
+    runs = read_runs(sweep, "compute_flops", "upstream_error").frame
+    ((advice,), _) = advise_groups(runs, Question(1e17, "compute_flops", "upstream_error"), None, None)
+    header, *table = [line.split() for line in advice.text().split("\n\n")[1].splitlines()]
+    picks = advice.suggestions.picks
+    assert header == ["runs", "compute", "FLOPs", "variance"]
+    assert len(table) < len(picks) == sum(int(row[0]) for row in table)
+    in_all = sum(float(row[-1].rstrip("%")) for row in table)
+    assert in_all == pytest.approx(100 * sum(pick.reduction for pick in picks), abs=0.05 * len(table))  # one digit each
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"), [("stochastic", "no narrower"), ("pareto", "wider"), ("convex_hull", "wider"), ("all", None)]
+)
+def test_where_the_simulation_shows_no_gain_it_is_said(sweep, selection, said):
+    output = call(sweep, "--target-compute", "1e17", "--select", selection).output
+    assert ("no better than a plain grid" in " ".join(output.split())) == (said is not None)
+    assert (said or "variance") in output
 
 
 def test_json_is_repeatable_and_within_budget(sweep):
@@ -297,7 +317,9 @@ def test_runs_of_a_spec_are_suggested_by_family(held):
     by_family = json.loads(call(*arguments, "--by", "model_family", "--json").output)["advice"]
     for each in by_family:
         assert {cell["model"].split()[0] for cell in each["cells"]} <= {each["group"]}
-    assert "run_id" not in call(*arguments).output  # 80 columns are few
+    text = call(*arguments).output
+    assert text.split("\n\n")[1].split()[:4] == ["runs", "model", "examples", "steps"]
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_spec_whose_runs_are_all_held_is_a_line(held):
