@@ -60,7 +60,7 @@ def _is_plain(value: Any, kind: str) -> bool:
         return type(value) is (str if kind == "text" else bool)
     if kind == "count":
         return type(value) is int and 0 <= value < 2**63
-    exact = type(value) is float or type(value) is int and abs(value) <= 2**53
+    exact = type(value) is float or (type(value) is int and abs(value) <= 2**53)
     return exact and _in_range(value, value, kind)
 
 

@@ -125,9 +125,9 @@ def write_records(
 
 def write_arrow(table: pa.Table, path: str | os.PathLike[str]) -> None:
     """Write rows that have been checked, whole or not at all."""
-    kind = _PLAIN if table.num_rows <= _FEW_ROWS else {}
+    plain = _PLAIN if table.num_rows <= _FEW_ROWS else {}
     # Parquet tells the columns' types by itself; pyarrow keeps what else a schema says together with them only.
-    kind = kind | {"store_schema": not kind or table.schema.metadata is not None}
+    kind: dict[str, Any] = plain | {"store_schema": not plain or table.schema.metadata is not None}
     temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:
         pq.write_table(table, temporary, **kind)

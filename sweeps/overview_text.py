@@ -90,7 +90,7 @@ def _failures(failures: tuple[Failure, ...], title: str, width: int, style: str)
     if not failures:
         return
     yield "", ""
-    runs, kinds = sum(len(f.run_ids) for f in failures), plural(len(failures), "kind of fault")
+    runs, kinds = sum(len(f.run_ids) for f in failures), plural(len(failures), "kind") + " of fault"
     yield f"{title}: {plural(runs, 'run')}, {kinds}", f"bold {style}"
     for failure in failures[:_MOST_GROUPS]:
         count = f"  {len(failure.run_ids):>5,} x "
@@ -122,7 +122,7 @@ def _diverged(found: Overview) -> Iterator[Line]:
     if not found.diverged:
         return
     yield "", ""
-    yield f"diverged: {plural(len(found.diverged), 'run')}, which are results and are not tried again", "bold yellow"
+    yield f"diverged: {plural(len(found.diverged), 'run')}; this is a result and is not tried again", "bold yellow"
     groups: dict[tuple[str, float | None], list[Any]] = {}
     for run in found.diverged:
         groups.setdefault((run.model, run.lr), []).append(run)

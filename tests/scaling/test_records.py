@@ -308,9 +308,9 @@ def test_dictionaries_are_written_as_their_frame_is(tmp_path, rows):
     ],
 )
 def test_wrong_dictionaries_are_refused_as_their_frame_is(tmp_path, wrong):
-    with pytest.raises(ValueError) as of_frame:
+    with pytest.raises(ValueError, match="bad records") as of_frame:
         write_records(pd.DataFrame(wrong), tmp_path / "x.parquet")
-    with pytest.raises(ValueError) as of_rows:
+    with pytest.raises(ValueError, match="bad records") as of_rows:
         write_records(wrong, tmp_path / "x.parquet")
     assert str(of_rows.value) == str(of_frame.value)
     assert not list(tmp_path.iterdir())
