@@ -1,13 +1,15 @@
 """The rules of the three tables, and the words for the rows that break them."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .schema import KEY, TABLES, Column
 
-__all__ = ["REQUIRED", "as_numbers", "column_faults", "validate"]
+__all__ = ["REQUIRED", "are_plainly_sound", "as_numbers", "column_faults", "validate"]
 
 REQUIRED = {
     "records": (*KEY, "upstream_error"),
@@ -26,6 +28,40 @@ def validate(frame: pd.DataFrame, table: str) -> None:
         faults += _repeated_keys(frame)
     if faults:
         raise ValueError(f"bad {table}: " + "\n".join(faults))
+
+
+def are_plainly_sound(rows: Sequence[Mapping[str, Any]], table: str) -> bool:
+    """Whether `validate` passes rows whose values have their columns' own Python types; False where it must be asked.
+
+    >>> row = {"run_id": "a", "step": 1, "weights": "last", "name": "sharpness", "value": 2.5}
+    >>> are_plainly_sound([row], "measurements"), are_plainly_sound([row | {"value": "2.5"}], "measurements")
+    (True, False)
+    """
+    repeated = table == "records" and len({tuple(row.get(name) for name in KEY) for row in rows}) < len(rows)
+    return bool(rows) and not repeated and all(_is_plainly_sound(row, table) for row in rows)
+
+
+def _is_plainly_sound(row: Mapping[str, Any], table: str) -> bool:
+    columns = TABLES[table]
+    values = (
+        name in columns and (value is None or _is_plain(value, columns[name].kind)) for name, value in row.items()
+    )
+    return _has_required(row, table) and all(values)
+
+
+def _has_required(row: Mapping[str, Any], table: str) -> bool:
+    """A run without a result may lack its error."""
+    names = KEY if row.get("status") not in (None, "ok") else REQUIRED[table]
+    return all(row.get(name) is not None for name in names) and all(name in row for name in REQUIRED[table])
+
+
+def _is_plain(value: Any, kind: str) -> bool:
+    if kind in ("text", "flag"):
+        return type(value) is (str if kind == "text" else bool)
+    if kind == "count":
+        return type(value) is int and 0 <= value < 2**63
+    exact = type(value) is float or (type(value) is int and abs(value) <= 2**53)
+    return exact and _in_range(value, value, kind)
 
 
 def _doubtful(frame: pd.DataFrame, table: str) -> list[Column]:

@@ -1,7 +1,7 @@
 """Read, write and check the records of a sweep or of a paper's table."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .checks import validate
-from .schema import KEY, SCHEMA_VERSION, TABLES, Column
+from .checks import are_plainly_sound, validate
+from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 from .selection import check_selection
 from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 
-_FEW_ROWS = 64
-
 _FEW_ROWS = 100  # of a table that is written value by value: beyond some hundred columns at once are faster
+
+# Of the few rows of a run these are most of what a reader of thousands does.
+_PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "compression": "none"}
 
 
 def read_records(
@@ -98,26 +99,35 @@ def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataF
     return _validated(_read_table(source, "measurements"), "measurements")
 
 
-def write_records(frame: pd.DataFrame, path: str | os.PathLike[str], table: str = "records") -> None:
+def write_records(
+    rows: pd.DataFrame | Sequence[Mapping[str, Any]], path: str | os.PathLike[str], table: str = "records"
+) -> None:
     """Write a table as one parquet file; a reader sees the old file or the new one, never a half.
 
     Args:
-        frame: rows with the columns of `table`; missing columns are written as nulls, extra ones are kept.
+        rows: with the columns of `table`; missing columns are written as nulls, extra ones are kept.
         path: the parquet file; its folder must exist.
         table: "records", "evals" or "measurements".
 
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
+    if not isinstance(rows, pd.DataFrame) and are_plainly_sound(
+        rows, table
+    ):  # in a tenth of the time that pandas takes
+        version = {"schema_version": SCHEMA_VERSION} if table == "records" else {}
+        write_arrow(pa.Table.from_pylist([version | dict(row) for row in rows], arrow_schema(table)), path)
+        return
+    frame = pd.DataFrame(rows)
     validate(frame, table)
     write_arrow(_to_arrow(frame, table), path)
 
 
 def write_arrow(table: pa.Table, path: str | os.PathLike[str]) -> None:
     """Write rows that have been checked, whole or not at all."""
-    # Of the few rows of a run, dictionaries, statistics and compression are most of what a reader of thousands does.
-    few = table.num_rows <= _FEW_ROWS
-    kind: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "compression": "none"} if few else {}
+    plain = _PLAIN if table.num_rows <= _FEW_ROWS else {}
+    # Parquet tells the columns' types by itself; pyarrow keeps what else a schema says together with them only.
+    kind: dict[str, Any] = plain | {"store_schema": not plain or table.schema.metadata is not None}
     temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:
         pq.write_table(table, temporary, **kind)

@@ -1,5 +1,6 @@
 """The columns of the three tables: records, evals, measurements. One row of records is one evaluated model."""
 
+from functools import cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -115,6 +116,7 @@ MEASUREMENTS = _columns(
 TABLES = {"records": RECORDS, "evals": EVALS, "measurements": MEASUREMENTS}
 
 
+@cache
 def arrow_schema(table: str) -> pa.Schema:
     """The pyarrow schema of a table: "records", "evals" or "measurements".
 

@@ -10,7 +10,7 @@ from typing import Any
 from .frozen_plan import FrozenPlan, FrozenRun, read_frozen_plan
 from .locks import is_held
 from .paths import SweepPaths
-from .record_rows import RecordRows
+from .record_rows import OtherTables, RecordRows
 from .status import FINISHED
 from .time_left import TimeLeft, time_left, work_of
 
@@ -53,6 +53,7 @@ class Overview:
         running_trunks: those that a worker trains.
         failures, lacking: of runs without a result, and of finished ones that lack something; the most frequent first.
         damaged: record files that cannot be read, each with why; their runs are waiting.
+        damaged_others: evals and measurements that cannot be read, of runs that have records; each with why.
         share: of the plan's work that is finished, in `unit`; None where the plan has no run.
         flops_share: the same in FLOPs; None where they have not been counted.
         left: how much longer it takes; None where nothing runs.
@@ -67,6 +68,7 @@ class Overview:
     lacking: tuple[Failure, ...]
     diverged: tuple[Diverged, ...]
     damaged: dict[str, str]
+    damaged_others: dict[str, str]
     share: float | None
     unit: str
     left: TimeLeft | None
@@ -95,11 +97,11 @@ def overview(paths: SweepPaths) -> Overview:
     Raises:
         FileNotFoundError: not a sweep's folder.
     """
-    return overview_of(paths, read_frozen_plan(paths), RecordRows(paths), time.time())
+    return overview_of(paths, read_frozen_plan(paths), RecordRows(paths), OtherTables(paths), time.time())
 
 
-def overview_of(paths: SweepPaths, plan: FrozenPlan, records: RecordRows, now: float) -> Overview:
-    """Of a plan and of records that are read already."""
+def overview_of(paths: SweepPaths, plan: FrozenPlan, records: RecordRows, others: OtherTables, now: float) -> Overview:
+    """Of a plan and of tables that are read already."""
     rows = {run.run_id: records.rows.get(run.run_id, []) for run in plan.runs}
     held = _held_trunks(paths, (run.trunk_id for run in plan.runs if not rows[run.run_id]))
     status = {run.run_id: _status(run, rows[run.run_id], held) for run in plan.runs}
@@ -115,6 +117,11 @@ def overview_of(paths: SweepPaths, plan: FrozenPlan, records: RecordRows, now: f
         lacking=tuple(flaw for flaw in flaws if flaw.status in FINISHED),
         diverged=tuple(_diverged(found[-1]) for found in rows.values() if found and found[-1]["status"] == "diverged"),
         damaged={str(paths.runs / folder / "records.parquet"): why for folder, why in records.damaged.items()},
+        damaged_others={
+            str(paths.runs / folder / f"{table}.parquet"): why
+            for (table, folder), why in others.damaged.items()
+            if folder in records.rows
+        },
         share=share,
         unit=unit,
         left=left if held else None,

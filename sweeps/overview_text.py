@@ -29,6 +29,7 @@ def overview_json(found: Overview) -> dict[str, Any]:
         "lacking": [_failure_json(failure) for failure in found.lacking],
         "diverged": [vars(run) for run in found.diverged],
         "damaged": [{"file": file, "why": why} for file, why in found.damaged.items()],
+        "damaged_others": [{"file": file, "why": why} for file, why in found.damaged_others.items()],
         "num_runs_of_earlier_plans": found.num_others,
     }  # fmt: skip
 
@@ -46,7 +47,8 @@ def overview_lines(found: Overview, width: int = 80) -> Iterator[Line]:
     yield from _failures(found.failures, "no result", width, "red")
     yield from _diverged(found)
     yield from _failures(found.lacking, "finished, but they lack something", width, "yellow")
-    yield from _damaged(found)
+    yield from _damaged(found.damaged, "their runs are trained again by the same `sweeps run`")
+    yield from _damaged(found.damaged_others, "their runs are done; remove a run's folder to have it trained again")
     if found.num_others:
         yield "", ""
         yield f"{plural(found.num_others, 'run')} of earlier plans in the folder, not counted above", ""
@@ -88,7 +90,7 @@ def _failures(failures: tuple[Failure, ...], title: str, width: int, style: str)
     if not failures:
         return
     yield "", ""
-    runs, kinds = sum(len(f.run_ids) for f in failures), plural(len(failures), "kind of fault")
+    runs, kinds = sum(len(f.run_ids) for f in failures), plural(len(failures), "kind") + " of fault"
     yield f"{title}: {plural(runs, 'run')}, {kinds}", f"bold {style}"
     for failure in failures[:_MOST_GROUPS]:
         count = f"  {len(failure.run_ids):>5,} x "
@@ -120,7 +122,7 @@ def _diverged(found: Overview) -> Iterator[Line]:
     if not found.diverged:
         return
     yield "", ""
-    yield f"diverged: {plural(len(found.diverged), 'run')}, which are results and are not tried again", "bold yellow"
+    yield f"diverged: {plural(len(found.diverged), 'run')}; this is a result and is not tried again", "bold yellow"
     groups: dict[tuple[str, float | None], list[Any]] = {}
     for run in found.diverged:
         groups.setdefault((run.model, run.lr), []).append(run)
@@ -132,14 +134,14 @@ def _diverged(found: Overview) -> Iterator[Line]:
     yield from _and_more(len(groups), "group")
 
 
-def _damaged(found: Overview) -> Iterator[Line]:
-    if not found.damaged:
+def _damaged(files: dict[str, str], advice: str) -> Iterator[Line]:
+    if not files:
         return
     yield "", ""
-    yield f"damaged, their runs are counted as waiting: {plural(len(found.damaged), 'file')}", "bold red"
-    for file, why in list(found.damaged.items())[:_MOST_GROUPS]:
+    yield f"damaged: {plural(len(files), 'file')}; {advice}", "bold red"
+    for file, why in list(files.items())[:_MOST_GROUPS]:
         yield f"  {file}: {textwrap.shorten(why, 100)}", "red"
-    yield from _and_more(len(found.damaged), "file")
+    yield from _and_more(len(files), "file")
 
 
 def _and_more(num: int, noun: str) -> Iterator[Line]:

@@ -1,15 +1,17 @@
-"""What the records of a sweep say of each run, kept up to date by reading the files that have changed."""
+"""What the files of a sweep's run folders say of each run, kept up to date by reading those that have changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from .paths import SweepPaths
-from .run_tables import Stamp, file_stamps, read_collected, read_run_tables
+from .run_tables import Stamp, file_stamps, read_collected, read_collected_stamps, read_run_tables
 
-__all__ = ["RecordRows"]
+__all__ = ["OtherTables", "RecordRows"]
+
+_FEW_FOLDERS = 32  # of which the files are read in less time than the collected table
 
 _COLUMNS = (
     "run_id", "step", "weights", "status", "failure", "diverged_step", "model_family", "model_variant", "lr",
@@ -20,25 +22,28 @@ _COLUMNS = (
 class RecordRows:
     """The rows of each run folder's records, in few columns. It reads when it is made, and then at each `look`.
 
+    Args:
+        folders: names of run folders; None is all.
+
     Attributes:
         rows: by run folder; a column that a file lacks is None.
         damaged: by run folder, one line why its records cannot be read.
         stamps: of the files as they were read.
     """
 
-    def __init__(self, paths: SweepPaths):
-        self._paths = paths
+    def __init__(self, paths: SweepPaths, folders: Collection[str] | None = None):
+        self._paths, self._folders = paths, folders
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.damaged: dict[str, str] = {}
         self.stamps: dict[str, Stamp] = {}
-        self._take_collected()
+        if folders is None or len(folders) > _FEW_FOLDERS:
+            self._take_collected()
         self.look()
 
     def look(self) -> list[str]:
         """Read what has changed; returns the folders with other rows than before."""
-        before, self.stamps = self.stamps, file_stamps(self._paths, "records")
-        gone = [folder for folder in before if folder not in self.stamps]
-        changed = [folder for folder, stamp in self.stamps.items() if before.get(folder) != stamp]
+        before, self.stamps = self.stamps, file_stamps(self._paths, "records", self._folders)
+        gone, changed = _differences(before, self.stamps)
         for folder in gone + changed:
             self.rows.pop(folder, None)
             self.damaged.pop(folder, None)
@@ -63,6 +68,37 @@ class RecordRows:
             rows[row["run_id"]].append(row)
         self.stamps = {run_id: stamp for run_id, stamp in stamps.items() if run_id in rows}
         self.rows = {run_id: rows[run_id] for run_id in self.stamps}
+
+
+class OtherTables:
+    """Which evals and measurements cannot be read. It reads when it is made, and then at each `look`.
+
+    Attributes:
+        damaged: by table and run folder, one line why.
+    """
+
+    def __init__(self, paths: SweepPaths):
+        self._paths = paths
+        self._stamps = {table: read_collected_stamps(paths, table) for table in ("evals", "measurements")}
+        self.damaged: dict[tuple[str, str], str] = {}
+        self.look()
+
+    def look(self) -> None:
+        """Read what has changed."""
+        for table, before in self._stamps.items():
+            now = self._stamps[table] = file_stamps(self._paths, table)
+            gone, changed = _differences(before, now)
+            for folder in gone + changed:
+                self.damaged.pop((table, folder), None)
+            for folder, found in read_run_tables(self._paths, table, changed):
+                if isinstance(found, str):
+                    self.damaged[table, folder] = found
+
+
+def _differences(before: dict[str, Stamp], now: dict[str, Stamp]) -> tuple[list[str], list[str]]:
+    """Folders whose file is gone, and those whose file is new or another."""
+    gone = [folder for folder in before if folder not in now]
+    return gone, [folder for folder, stamp in now.items() if before.get(folder) != stamp]
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

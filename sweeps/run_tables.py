@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from .paths import SweepPaths
 
-__all__ = ["Stamp", "file_stamps", "read_collected", "read_run_tables", "stamps_metadata"]
+__all__ = ["Stamp", "file_stamps", "read_collected", "read_collected_stamps", "read_run_tables", "stamps_metadata"]
 
 Stamp = tuple[int, int]
 """Bytes of a file, and when it was last changed, in nanoseconds."""
@@ -25,10 +25,14 @@ _THREADS = 4  # opening waits for the disk, and pyarrow lets other threads run m
 _STAMPS = b"sweeps.stamps"
 
 
-def file_stamps(paths: SweepPaths, table: str) -> dict[str, Stamp]:
-    """Of the file of this table in each run folder that has one, by the folder's name, in order."""
+def file_stamps(paths: SweepPaths, table: str, folders: Iterable[str] | None = None) -> dict[str, Stamp]:
+    """Of the file of this table in each run folder that has one, by the folder's name.
+
+    Args:
+        folders: names of run folders; None is all, in order.
+    """
     found = {}
-    for folder in _folders(paths.runs):
+    for folder in _folders(paths.runs) if folders is None else folders:
         try:
             stat = os.stat(f"{paths.runs}/{folder}/{table}.parquet")
         except OSError:
@@ -60,9 +64,10 @@ def read_run_tables(
 
 def _read(file: Path, columns: list[str] | None) -> pa.Table | str:
     try:
-        with pq.ParquetFile(file, pre_buffer=False) as parquet:
-            names = parquet.schema_arrow.names
-            wanted = names if columns is None else [name for name in columns if name in names]
+        # Given a path, pyarrow takes as long to find out what file system it lies in as to read a small file.
+        with pa.OSFile(str(file)) as source, pq.ParquetFile(source, pre_buffer=False) as parquet:
+            names = parquet.schema_arrow.names if columns else []
+            wanted = None if columns is None else [name for name in columns if name in names]
             return parquet.read(columns=wanted, use_threads=False).replace_schema_metadata()
     # pyarrow says that a file is damaged in all these ways; UnicodeDecodeError is a ValueError.
     except (pa.ArrowException, OSError, ValueError, EOFError) as error:
@@ -77,14 +82,18 @@ def read_collected(
     Both are empty where there is none, where it is damaged, or where something else wrote it: nothing is lost then but
     time.
     """
-    file = paths.table(table)
-    try:
-        metadata = (pq.read_metadata(file).metadata or {}).get(_STAMPS)
-        stamps = {run_id: (size, changed) for run_id, (size, changed) in json.loads(metadata or b"{}").items()}
-    except (pa.ArrowException, OSError, ValueError):
-        return pa.table({}), {}
-    found = _read(file, columns if columns is None else list(columns)) if stamps else ""
+    stamps = read_collected_stamps(paths, table)
+    found = _read(paths.table(table), columns if columns is None else list(columns)) if stamps else ""
     return (pa.table({}), {}) if isinstance(found, str) or "run_id" not in found.column_names else (found, stamps)
+
+
+def read_collected_stamps(paths: SweepPaths, table: str) -> dict[str, Stamp]:
+    """Of the files that the collected table was made from, all of which could be read."""
+    try:
+        metadata = (pq.read_metadata(paths.table(table)).metadata or {}).get(_STAMPS)
+        return {run_id: (size, changed) for run_id, (size, changed) in json.loads(metadata or b"{}").items()}
+    except (pa.ArrowException, OSError, ValueError):
+        return {}
 
 
 def stamps_metadata(stamps: dict[str, Stamp]) -> dict[bytes, bytes]:

@@ -36,7 +36,8 @@ def sweep_status(run_ids: Iterable[str], paths: SweepPaths) -> SweepStatus:
     """Each run's status: "ok", "diverged", "failed", "oom", or "waiting" for one without a record."""
     from .record_rows import RecordRows
 
-    status, rows_of = SweepStatus(), RecordRows(paths).rows
+    run_ids = list(run_ids)
+    status, rows_of = SweepStatus(), RecordRows(paths, run_ids).rows
     for run_id in run_ids:
         rows = rows_of.get(run_id, [])
         found = rows[-1]["status"] if rows else "waiting"

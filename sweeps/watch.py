@@ -14,7 +14,7 @@ from .overview import Overview, overview_of
 from .overview_text import plural
 from .paths import SweepPaths
 from .progress import format_seconds
-from .record_rows import RecordRows
+from .record_rows import OtherTables, RecordRows
 from .training_speed import WINDOW_SECONDS, TrainingSpeed
 
 __all__ = ["Watcher", "watch"]
@@ -34,7 +34,7 @@ class Watcher:
 
     def __init__(self, paths: SweepPaths):
         self._paths = paths
-        self._records = RecordRows(paths)
+        self._records, self._others = RecordRows(paths), OtherTables(paths)
         self._plan, self._plan_time = read_frozen_plan(paths), paths.plan.stat().st_mtime_ns
         self._speed = TrainingSpeed()
         self._fresh = True
@@ -43,9 +43,10 @@ class Watcher:
         """What the folder tells now, and images a second, None where they are not known yet."""
         if not self._fresh:
             self._records.look()
+            self._others.look()
             self._read_plan()
         self._fresh = False
-        found = overview_of(self._paths, self._plan, self._records, now)
+        found = overview_of(self._paths, self._plan, self._records, self._others, now)
         batches = {run.trunk_id: int(run.config["recipe"]["batch_size"]) for run in self._plan.runs}
         metrics = {trunk_id: self._paths.trunk(trunk_id).metrics for trunk_id in found.running_trunks}
         speeds = (self._speed.look(metrics, batches, now), self._finished_speed(now))
@@ -118,6 +119,8 @@ def _screen(watcher: Watcher, now: float, console: Console) -> Group:
         Text(_speed_line(found, speed)),
         Text(),
     ]
+    if num_damaged := len(found.damaged) + len(found.damaged_others):
+        lines.insert(-1, Text(f"{plural(num_damaged, 'damaged file')}: `sweeps status` names them", style="bold red"))
     lines += [Text(line) for line in frontier_plot(watcher.points(), width, _rows(console))]
     if failures := watcher.latest_failures():
         lines += [Text(), Text("latest failures", style="bold red")]

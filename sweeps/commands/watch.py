@@ -18,7 +18,4 @@ def watch(
     """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""
     from ..watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
 
-    try:
-        watch_folder(folder, every, once, Console())
-    except KeyboardInterrupt:
-        return
+    watch_folder(folder, every, once, Console())

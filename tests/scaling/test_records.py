@@ -265,3 +265,52 @@ def test_few_rows_are_written_as_many_are(monkeypatch, value, dtype):
             except (TypeError, ValueError):  # what no check lets through: a text for a number
                 continue
         assert writing._to_arrow(frame, "records").equals(expected), name
+
+
+# Rows as dictionaries -----------------------------------------------------------------------------------------
+
+ROW = {"run_id": "a", "step": 3, "weights": "last", "status": "ok", "upstream_error": 0.25}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ROW | {"lr": 1, "batch_size": 8, "ema_decay": None}],
+        [ROW, ROW | {"weights": "ema", "status": "diverged", "upstream_error": None}],
+        [ROW | {"upstream_error": float("nan"), "status": "failed"}],
+        [ROW | {"step": 0, "upstream_error": None}],
+        [ROW | {"my_column": "kept", "batch_size": 8.0, "lr": np.float64(0.1)}],
+        [ROW | {"compute_flops": 3 * 10**18, "num_params": 2**62 + 1}],
+        [ROW | {"schema_version": None, "failure": "größer als 3 µm"}],
+    ],
+)
+def test_dictionaries_are_written_as_their_frame_is(tmp_path, rows):
+    write_records(rows, tmp_path / "rows.parquet")
+    write_records(pd.DataFrame(rows), tmp_path / "frame.parquet")
+    assert pq.read_table(tmp_path / "rows.parquet").equals(pq.read_table(tmp_path / "frame.parquet"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [ROW | {"upstream_error": 23.0}],
+        [ROW | {"upstream_error": None}],
+        [ROW | {"step": -1}],
+        [ROW | {"step": None}],
+        [ROW | {"step": True, "lr": float("inf")}],
+        [ROW | {"batch_size": 1.5}],
+        [ROW | {"cooled_down": "perhaps"}],
+        [ROW | {"wall_seconds": float("-inf")}],
+        [ROW, ROW],
+        [{name: value for name, value in ROW.items() if name != "weights"}],
+        [{"run_id": "a", "step": 3, "weights": "last", "status": "failed"}],
+        [],
+    ],
+)
+def test_wrong_dictionaries_are_refused_as_their_frame_is(tmp_path, wrong):
+    with pytest.raises(ValueError, match="bad records") as of_frame:
+        write_records(pd.DataFrame(wrong), tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="bad records") as of_rows:
+        write_records(wrong, tmp_path / "x.parquet")
+    assert str(of_rows.value) == str(of_frame.value)
+    assert not list(tmp_path.iterdir())

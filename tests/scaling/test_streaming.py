@@ -208,7 +208,7 @@ def damage(path, column, row_group):
 
 
 @pytest.mark.parametrize(("column", "row_group"), [("upstream_error", 1), ("run_id", 0), (None, None)])
-def test_trap_28_a_damaged_file_is_skipped_whole(tmp_path, column, row_group):
+def test_a_damaged_file_is_skipped_whole(tmp_path, column, row_group):
     """Damaged at its end, where a part of it has been added already, or in a column that is read last, or cut off."""
     frame = runs(60)
     frame.loc[32, "upstream_error"] = 0.0  # the best of all lies in the file that is damaged

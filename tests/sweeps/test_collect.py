@@ -77,7 +77,7 @@ def test_what_has_not_changed_is_not_opened_again(night, monkeypatch):
     assert_same(tables(night), before)
 
 
-def test_trap_28_columns_of_some_runs_and_types_that_differ(night):
+def test_columns_of_some_runs_and_types_that_differ(night):
     first, second, third, fourth = (night.run(run_id).records for run_id in ids(4))
     rewrite(first, added("dose", [3]))
     rewrite(second, added("dose", [0.5]))
@@ -103,7 +103,7 @@ def test_an_older_schema_is_filled_with_nulls_and_its_types_are_todays(night):
     assert runs["schema_version"].null_count == 1
 
 
-def test_trap_28_damaged_files_are_named_and_skipped(night):
+def test_damaged_files_are_named_and_skipped(night):
     for run_id, data in zip(ids(3), (b"", b"PAR1 and nothing", None), strict=True):
         file = night.run(run_id).records
         file.write_bytes(file.read_bytes()[:-50] if data is None else data)

@@ -10,6 +10,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from sweeps import run_tables
 from sweeps.cli import app
 from sweeps.collect import collect
 from sweeps.locks import is_held
@@ -231,3 +232,44 @@ def test_a_folder_where_nothing_has_been_run(tmp_path):
     found = overview(write_sweep(tmp_path, dict.fromkeys(ids(2))))
     assert found.statuses == {"waiting": 2}
     assert file_stamps(SweepPaths(tmp_path), "records") == {}
+
+
+# Damage beside sound records -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("collected_before", [False, True])
+@pytest.mark.parametrize("table", ["evals", "measurements"])
+@pytest.mark.parametrize("spoil", [lambda data: b"", lambda data: data[:-40], lambda data: data[:200] + data[260:]])
+def test_a_finished_run_whose_other_table_is_damaged_is_named(tmp_path, table, spoil, collected_before):
+    paths = write_sweep(tmp_path / "night", dict.fromkeys(ids(3), OK))
+    if collected_before:
+        collect(paths.folder)
+    file = paths.run(ids(3)[1]).folder / f"{table}.parquet"
+    file.write_bytes(spoil(file.read_bytes()))
+    result = CliRunner().invoke(app, ["status", str(paths.folder)])
+    assert "damaged: 1 file; their runs are done" in result.output
+    assert f"  {file}: " in result.output
+    assert list(collect(paths.folder).damaged) == [str(file)]
+    assert list(overview(paths).damaged_others) == [str(file)]  # collecting does not hide it
+
+
+def test_evals_that_are_damaged_of_a_run_that_waits_are_nothing_to_tell(tmp_path):
+    """A worker killed between two files: the run is trained again, and they are written again."""
+    paths = write_sweep(tmp_path / "night", dict.fromkeys(ids(2), OK))
+    paths.run(ids(2)[0]).records.unlink()
+    paths.run(ids(2)[0]).evals.write_bytes(b"half")
+    found = overview(paths)
+    assert (found.statuses, found.damaged, found.damaged_others) == ({"ok": 1, "waiting": 1}, {}, {})
+
+
+def test_the_status_of_a_few_runs_reads_their_files_only(tmp_path, monkeypatch):
+    """The driver asks after each of thousands of trainings."""
+    paths = write_sweep(tmp_path / "night", dict.fromkeys(ids(40), OK))
+    collect(paths.folder)
+    opened = []
+    monkeypatch.setattr(
+        run_tables, "_read", lambda file, columns, read=run_tables._read: opened.append(file) or read(file, columns)
+    )
+    monkeypatch.setattr(run_tables.os, "listdir", lambda path: pytest.fail("it looked at all folders"))
+    assert sweep_status(ids(2), paths).statuses == {"ok": 2}
+    assert opened == [paths.run(run_id).records for run_id in ids(2)]

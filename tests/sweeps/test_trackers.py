@@ -60,6 +60,7 @@ def test_tensorboard_reads_what_was_written_and_twice_is_once(night):
     assert len(list((night.folder / "tensorboard" / ids(2)[1]).iterdir())) == 1
 
 
+@pytest.mark.slow  # its client is a process of its own, which takes seconds
 @pytest.mark.filterwarnings("ignore")  # the client's own
 def test_wandb_offline_has_each_run_once(night, monkeypatch):
     pytest.importorskip("wandb", reason="the wandb extra is not installed")

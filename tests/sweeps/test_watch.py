@@ -44,6 +44,12 @@ def test_a_snapshot(night, width):
     assert all(len(line) <= width for line in text.splitlines() if str(night.folder) not in line)
 
 
+def test_damaged_files_are_counted(night):
+    night.run(ids(2)[0]).records.write_bytes(b"")
+    night.run(ids(2)[1]).evals.write_bytes(b"")
+    assert "2 damaged files: `sweeps status` names them" in screen(night.folder, 60)
+
+
 def test_nothing_is_finished(tmp_path):
     text = screen(write_sweep(tmp_path / "night", dict.fromkeys(ids(2))).folder)
     assert "0 of 2 runs done, 2 waiting" in text
@@ -64,15 +70,21 @@ def test_a_look_takes_in_what_is_new_also_a_new_plan(night):
     assert len(watcher.points()) == 6
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT])
-def test_ctrl_c_ends_it_with_exit_0_and_no_traceback(night, signum):
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_at_once_and_without_a_traceback(night, signum):
     command = [sys.executable, "-m", "sweeps", "watch", str(night.folder), "--every", "0.2"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     assert process.stdout is not None
     assert process.stdout.readline().startswith(str(night.folder))  # it is under way
     process.send_signal(signum)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (128 + signum, "")
 
 
 def test_a_terminal_is_redrawn_in_place(night, monkeypatch):
