@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 
 from scaling.records import write_records
@@ -189,7 +188,7 @@ def _write_finished(finished: FinishedRun, rows: list[dict[str, Any]], paths: Ru
 def _write_table(rows: list[dict[str, Any]], path: Path, table: str) -> None:
     """A parquet file, where there are rows; waits for room on a full disk."""
     if rows:
-        when_there_is_room(path.parent, partial(write_records, pd.DataFrame(rows), path, table))
+        when_there_is_room(path.parent, partial(write_records, rows, path, table))
 
 
 def _duplicates(config: RunConfig) -> Duplicates | None:

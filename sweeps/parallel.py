@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.distributed_c10d import _abort_process_group
 
 from .acceleration import accelerate
 from .config import RunConfig
@@ -188,8 +187,7 @@ class _Leader(DeviceGroup):
             if failed:
                 peer.process.kill()
         if self._is_joined:
-            abort = failed and self._device.type == "cuda"  # NCCL would first wait for the others
-            (_abort_process_group if abort else dist.destroy_process_group)()
+            _leave(at_once=failed and self._device.type == "cuda")
         for peer in self._peers:
             peer.process.join(_LEAVE_SECONDS)
             peer.process.kill()
@@ -202,6 +200,16 @@ class _Leader(DeviceGroup):
         if not self._is_closed:
             print(self.explained(RuntimeError("the run's process on another device died")), file=sys.stderr, flush=True)
             os._exit(1)
+
+
+def _leave(at_once: bool) -> None:
+    """At once: NCCL would first wait for the others. torch has no public name for it."""
+    if at_once:
+        from torch.distributed.distributed_c10d import _abort_process_group
+
+        _abort_process_group()
+    else:
+        dist.destroy_process_group()
 
 
 def _as_error(device: str, is_memory: bool, message: str, trace: str) -> Exception:

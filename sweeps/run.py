@@ -17,6 +17,7 @@ from .paths import SweepPaths, write_text
 from .record_rows import RecordRows
 from .spec import SpecError
 from .status import FINISHED, SweepStatus, run_statuses, sweep_status
+from .training_order import in_order
 
 if TYPE_CHECKING:
     from .engines import Engine, Resources
@@ -198,14 +199,9 @@ def _count_flops(trunks: Sequence[Trunk]) -> dict[str, float]:
 
 
 def _in_order(trunks: Sequence[Trunk], flops: Mapping[str, float], order: str, paths: SweepPaths) -> list[Trunk]:
-    """By their FLOPs; those that failed before come last, so that they do not stop the sweep before the others."""
-
-    def key(trunk: Trunk) -> tuple[bool, float]:
-        failed = any(paths.run(config.run_id).records.exists() for config in trunk.configs)
-        work = trunk.num_images * flops[trunk.trunk_id]
-        return failed, -work if order == "largest_first" else work
-
-    return sorted(trunks, key=key)
+    """Those that failed before come last, so that they do not stop the sweep before the others."""
+    failed = {t.trunk_id for t in trunks if any(paths.run(config.run_id).records.exists() for config in t.configs)}
+    return in_order(trunks, flops, order, last=failed)
 
 
 def _engines(
