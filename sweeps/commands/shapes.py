@@ -110,8 +110,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     fastest = max(row["images_per_second"] for row in rows)
     lines = [
         f"{len(rows)} shapes; of these fit into {facts['memory_bytes'] / 2**30:.3g} GiB: {counts}",
-        f"memory in GiB: weights, gradients, state and activations in {number_format},",
-        f"  batches of {facts['batch_size']}, and 0.5 for the process",
+        "memory in GiB: weights, gradients, state, activations, and 0.5 for the process;",
+        f"  {number_format}, batches of {facts['batch_size']}",
         f"speed: images/s over the fastest's {fastest:.3g}, on this {facts['speed_device']};"
         f" {facts['num_measured']} measured,",
         f"  the others by a law that errs by {facts['speed_error']:.0%}",

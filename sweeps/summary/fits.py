@@ -118,7 +118,7 @@ def summarise(folder: Path, name: str, run_ids: Collection[str] | None = None, t
     """Fit both laws to the runs of a folder whose learning rate came to its end.
 
     Args:
-        folder, name: of the sweep.
+        folder, name: of the sweep, whose tables have been collected.
         run_ids: the runs to summarise; None takes all that the folder holds.
         tuned: columns of the recipe that take several values in runs alike in all else: the best of each such cell is
             fitted, chosen on held-out training images.

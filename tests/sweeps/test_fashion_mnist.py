@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from scaling import read_records
+from sweeps.collect import collect
 from sweeps.data.fashion_mnist import DEBIAN_FOLDER
 from sweeps.grid import make_plan
 from sweeps.run import run_sweep
@@ -34,6 +35,7 @@ def test_a_small_grid_learns_real_photographs(tmp_path):
     assert runs["digits_10shot_error"].min() < 0.75
     # A guess among ten, over 300 images and two draws: a standard error of .012.
     assert runs["shuffled_labels_10shot_error"].mean() == pytest.approx(0.9, abs=0.03)
+    collect(tmp_path)
     text = write_summary(tmp_path, "fashion")
     assert "E = a C^-b + c" in text
     assert "synthetic" not in text
