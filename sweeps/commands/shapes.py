@@ -116,7 +116,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f" {facts['num_measured']} measured,",
         f"  the others by a law that errs by {facts['speed_error']:.0%}",
         "",
-        f"{'width':>5}{'depth':>6}{'heads':>6}{'mlp':>6}{'M params':>10}{'GFLOPs':>8}"
+        f"{'width':>5}{'depth':>6}{'heads':>6}{'mlp':>6}{'M params':>9}{'GFLOPs':>8}"
         + "".join(f"{name:>11}" for name in names)
         + f"{'speed':>7}",
     ]
@@ -125,7 +125,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         sizes = [f"{row['bytes'][name] / 2**30:.2f}" if row["fits"][name] else "out" for name in names]
         lines.append(
             f"{row['width']:>5}{row['depth']:>6}{row['heads'] or '':>6}{row['mlp_dim'] or '':>6}"
-            f"{row['num_params'] / 1e6:>10,.1f}{row['flops_per_image'] / 1e9:>8.3g}"
+            f"{row['num_params'] / 1e6:>9,.1f}{row['flops_per_image'] / 1e9:>8.3g}"
             + "".join(f"{size:>11}" for size in sizes)
             + f"{row['relative_speed']:>7.3f}"
         )
