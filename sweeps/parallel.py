@@ -147,12 +147,14 @@ class _Leader(DeviceGroup):
         self._device, self._store = torch.device(devices[0]), store
         self._peers = [_start(config, devices, rank, store) for rank in range(1, len(devices))]
         self._is_joined = self._is_closed = False
+        self._told: Exception | None = None  # a peer's fault that it told before it joined
 
     def begin(self, step: int, num_micro_batches: int | None) -> None:
         if not self._is_joined:
             for peer in self._peers:
                 if (fault := peer.connection.recv()) is not None:
-                    raise _as_error(peer.device, *fault)
+                    self._told = _as_error(peer.device, *fault)
+                    raise self._told
         for peer in self._peers:
             peer.connection.send((step, num_micro_batches))
         if not self._is_joined:
@@ -163,7 +165,7 @@ class _Leader(DeviceGroup):
 
     def explained(self, error: Exception) -> Exception:
         """The peer's fault where one failed or died, else the error itself."""
-        if is_out_of_memory(error):
+        if error is self._told or is_out_of_memory(error):
             return error
         ended = wait([peer.process.sentinel for peer in self._peers], timeout=_LEAVE_SECONDS)
         for peer in self._peers:
