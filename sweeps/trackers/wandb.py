@@ -4,8 +4,6 @@ import os
 import shutil
 from pathlib import Path
 
-import wandb
-
 from .base import TrackedRun
 
 __all__ = ["write_run"]
@@ -13,6 +11,8 @@ __all__ = ["write_run"]
 
 def write_run(run: TrackedRun, folder: Path, sweep: str) -> None:
     """In place of what an earlier call wrote of the run; its id is the run's, so that a sync updates it."""
+    import wandb  # an extra of its own: reading this file does not take it
+
     for earlier in folder.glob(f"offline-run-*-{run.run_id}"):
         shutil.rmtree(earlier)
     os.environ["WANDB_MODE"] = "offline"  # the client's own service is a process of its own and looks here
