@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .frozen_code import changed_files, code_files
-from .frozen_plan import FrozenPlan
+from .frozen_plan import FrozenPlan, config_fields
 from .grid import Plan
 from .paths import SweepPaths
 from .spec import SpecError
@@ -81,17 +81,9 @@ def _values(configs: Iterable[Mapping[str, Any]]) -> defaultdict[str, dict[str, 
     """Each field's distinct values, by how they are written."""
     found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for config in configs:
-        for name, value in _leaves(config):
+        for name, value in config_fields(config):
             found[name][str(value)] = value
     return found
-
-
-def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
 
 
 def _written(values: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from .paths import SweepPaths, write_text
 if TYPE_CHECKING:  # a second of importing, which reading a plan does not take
     from .grid import Plan
 
-__all__ = ["FrozenPlan", "FrozenRun", "installed_versions", "read_frozen_plan", "write_frozen_plan"]
+__all__ = ["FrozenPlan", "FrozenRun", "config_fields", "installed_versions", "read_frozen_plan", "write_frozen_plan"]
 
 _LIBRARIES = ("torch", "torchvision", "timm")  # whose versions can change a run's result
 
@@ -119,3 +119,16 @@ def read_frozen_plan(paths: SweepPaths) -> FrozenPlan:
         return FrozenPlan(**json.loads(first), runs=tuple(FrozenRun(**json.loads(line)) for line in lines))
     except (ValueError, TypeError):
         raise OSError(f"{paths.plan} is damaged, or of another version; `sweeps run` with its spec writes it") from None
+
+
+def config_fields(config: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
+    """Each field of a config as plain values, with its name in full.
+
+    >>> dict(config_fields({"steps": 20, "recipe": {"lr": 0.1}}))
+    {'steps': 20, 'recipe.lr': 0.1}
+    """
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from config_fields(value, f"{section}{name}.")
+        else:
+            yield section + name, value

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from scaling.schema import RECORDS
 
 from ..collect import collect
+from ..frozen_plan import config_fields
 from ..paths import RunPaths, SweepPaths
 
 __all__ = ["TrackedRun", "tracked_runs"]
@@ -75,17 +76,9 @@ def _numbers(row: dict[str, Any]) -> dict[str, float]:
 
 def _config(run: RunPaths) -> dict[str, Any]:
     try:
-        return dict(_flat(json.loads(run.config.read_text())))
+        return dict(config_fields(json.loads(run.config.read_text())))
     except (OSError, ValueError):
         return {}
-
-
-def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield before + name, value
 
 
 def _curve(run: RunPaths) -> list[dict[str, float]]:

@@ -18,6 +18,8 @@ def add(a, b, devices, report):
 def die(how, devices, report):
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if how == "exit":
+        os._exit(3)
     if how == "raise":
         raise ValueError("steps: must be positive,\n got 0")
     return how
