@@ -96,7 +96,7 @@ def _counted(model: ModelConfig, image_size: int, num_classes: int) -> ModelCost
         if shallow := one_and_two(model):  # a deep model takes a fifth of a second, and many differ in depth only
             one, two = (_cost_of(each, image_size, num_classes) for each in shallow)
             return deeper_cost(one, two, model.depth)  # type: ignore[union-attr]
-        return _cost_of(model, image_size, num_classes)
+        return _cost_of(model, image_size, num_classes)  # pyright: ignore[reportArgumentType]  # frozen: it hashes
     except (RuntimeError, ValueError, TypeError, MemoryError) as error:
         message = " ".join(str(error).split())
         raise ValueError(f"model.{model.family}: {model.variant} cannot be built: {message}") from error

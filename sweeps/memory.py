@@ -156,7 +156,7 @@ def _counted(model: ModelShape, image_size: int, num_classes: int) -> ModelMemor
     if shallow := one_and_two(model):
         one, two = (count_memory(each, image_size, num_classes) for each in shallow)
         return deeper_memory(one, two, model.depth)  # type: ignore[attr-defined]
-    return count_memory(model, image_size, num_classes)
+    return count_memory(model, image_size, num_classes)  # pyright: ignore[reportArgumentType]  # frozen: it hashes
 
 
 @lru_cache(maxsize=1024)

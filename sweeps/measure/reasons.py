@@ -37,7 +37,9 @@ def no_blocks(config: "RunConfig") -> str | None:
     from ..models.layers import layer_names
 
     found = layer_names(config.model, config.image_size)  # pyright: ignore[reportArgumentType] frozen
-    return None if len(found) > 1 else f"its class has no blocks that are known, so that its one layer is {found[-1]}"
+    if len(found) > 1:
+        return None
+    return f"its class has no blocks that are known, so that its one layer is {''.join(found)}"
 
 
 @lru_cache(maxsize=64)
