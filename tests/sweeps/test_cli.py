@@ -202,7 +202,7 @@ def test_failed_runs_are_trained_again_without_the_spec(sweep, tmp_path):
     assert "0 runs to train again" in call("retry", folder, "--error", "plum").output
     result = call("retry", folder, "--status", "failed", "--error", "apple", "--devices", "cpu")
     assert (result.exit_code, "1 runs to train again" in result.output) == (1, True)
-    assert "1 failed, 1 oom, 5 ok, 1 waiting" in result.output
+    assert "1 failed, 5 ok, 1 oom, 1 waiting" in result.output
     result = call("retry", folder, "--devices", "cpu")
     assert "7 ok, 1 waiting" in result.output
 

@@ -163,7 +163,8 @@ def test_a_batch_that_cannot_be_split_is_not_tried_again(tmp_path, monkeypatch):
 def test_nor_is_one_of_single_images(tmp_path, monkeypatch):
     step, parts = step_that_needs(10**9)
     monkeypatch.setattr(TrainingStep, "__call__", step)
-    plan = plan_of(train_examples=[200], recipe__batch_size=2, micro_batches=2)
+    vit = {"vit": [{"width": 16, "depth": 1, "patch": 4}]}
+    plan = plan_of(train_examples=[200], recipe__batch_size=2, micro_batches=2, model=vit)
     assert why_whole(plan.configs[0]) is None
     assert run_trunk(plan, tmp_path) == {"oom": 2}
     assert len(parts) == 1

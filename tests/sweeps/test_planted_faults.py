@@ -107,7 +107,15 @@ def test_every_fault_ends_its_own_cell_and_status_explains_it(disk, tmp_path):
     status = subprocess.run([sys.executable, "-m", "sweeps", "status", str(folder)], capture_output=True, text=True)
     assert status.returncode == 1
     text = " ".join(status.stdout.split())
-    for word in ("ok", "diverged", "failed", "oom", "ImageError: image cannot be decoded", "birds", "allocate"):
+    for word in (
+        "ok",
+        "diverged",
+        "failed",
+        "out of memory",
+        "ImageError: image cannot be decoded",
+        "birds",
+        "allocate",
+    ):
         assert word in text, status.stdout
 
 

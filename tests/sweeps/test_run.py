@@ -20,6 +20,7 @@ import sweeps
 from scaling import read_evals, read_records, validate_records
 from sweeps import jobs
 from sweeps.changes import ChangedSweepError
+from sweeps.cost import forget_counted
 from sweeps.frozen_code import code_files
 from sweeps.frozen_plan import installed_versions, read_frozen_plan
 from sweeps.grid import make_plan
@@ -342,6 +343,7 @@ def test_a_diverged_run_keeps_its_row_and_is_not_tried_again(tmp_path):
 
 
 def test_a_model_that_cannot_be_built_is_told_before_the_first_run(tmp_path, monkeypatch):
+    forget_counted()
     monkeypatch.setattr("sweeps.models.VitConfig.build", lambda *_, **__: int("no shape"))
     plan = plan_of(model={"vit": [{"width": 40, "depth": 1, "patch": 4}], "resnet": [{"width": 4, "depth": [1, 1]}]})
     with pytest.raises(SpecError, match=r"model\.vit: w40d1/4 cannot be built"):
