@@ -143,6 +143,6 @@ def _provenance(device: str) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine(),
         "host": socket.gethostname(),
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
-        "torch_version": torch.__version__,
+        "torch_version": str(torch.__version__),  # torch's is a class of its own
         "git_commit": git_commit(),
     }

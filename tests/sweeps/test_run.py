@@ -287,6 +287,11 @@ def run_one(plan, folder, index=0):
     return jobs.run_trunk(plan.trunks[index], SweepPaths(folder), "tiny", ("cpu",), lambda images, runs: None)
 
 
+def test_the_rows_of_a_run_are_written_without_pandas(tmp_path, monkeypatch):
+    monkeypatch.setattr("scaling.records.validate", lambda *_: pytest.fail("some value is not of its column's type"))
+    assert run_one(plan_of(train_examples=[200]), tmp_path) == {"ok": 2}
+
+
 def test_an_error_ends_its_trunk_with_a_record_and_a_traceback(tmp_path, monkeypatch):
     plan = plan_of(train_examples=[200])
     monkeypatch.setattr(jobs, "load_training_data", lambda *_: 1 / 0)
