@@ -41,7 +41,7 @@ def describe_worker(devices, report):
 
     return {
         "devices": list(devices),
-        "threads": os.environ["OMP_NUM_THREADS"],
+        "threads": os.environ.get("OMP_NUM_THREADS"),
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
         "files": [sweeps.__file__, sweeps.progress.__file__, sys.modules["sweeps.stopping"].__file__],
         "pid": os.getpid(),
