@@ -315,13 +315,13 @@ class Fit:
 
     def summary(self) -> str:
         """The fit in a few lines: formula, parameters with standard errors, goodness, warnings, and what to report."""
-        from .report import fit_summary
+        from .fit_text import fit_summary
 
         return fit_summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values at full precision, for JSON; `Fit.from_dict` makes the same fit of it."""
-        from .report import fit_to_dict
+        from .fit_text import fit_to_dict
 
         return fit_to_dict(self)
 
@@ -332,7 +332,7 @@ class Fit:
         Raises:
             ValueError: a field is missing, or the points are not those of the hash.
         """
-        from .report import fit_from_dict
+        from .fit_text import fit_from_dict
 
         return fit_from_dict(values)
 

@@ -9,24 +9,16 @@ import numpy as np
 import pandas as pd
 
 from scaling import LAWS, FitError, FitWarning, bootstrap_fit, fit_frontier, fit_law, read_records
+from scaling.usable import UsableRuns, trainings, usable_runs
 
 if TYPE_CHECKING:
     from scaling.bootstrap import BootstrapFit
 
-__all__ = ["SELECTIONS", "PresentFit", "Runs", "fit_present", "held_runs", "read_runs"]
+__all__ = ["SELECTIONS", "PresentFit", "fit_present", "held_runs", "read_runs"]
 
 SELECTIONS = ("all", "pareto", "convex_hull", "stochastic")
-NEAR_CHANCE = 0.95  # as in a sweep's summary: such runs lie on a plateau that no law has
 _SAME_X = 1e-9  # relative, of the x of two seeds of one cell
 _FEWEST_FREE = 1
-
-
-@dataclass(frozen=True)
-class Runs:
-    """The rows that a law can be fitted to, and a line that counts the others by reason."""
-
-    frame: pd.DataFrame
-    left_out: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +58,13 @@ class PresentFit:
         return np.sqrt(variance)
 
 
-def read_runs(source: str | PathLike[str] | pd.DataFrame, x: str, y: str, where: str | None = None) -> Runs:
+def read_runs(source: str | PathLike[str] | pd.DataFrame, x: str, y: str, where: str | None = None) -> UsableRuns:
     """Records of finished runs that have both columns.
 
     Raises:
         ValueError: no records, no such column, or no run is left.
     """
-    frame = read_records(source, where=where)
-    for name in (x, y):
-        if name not in frame:
-            near = ", ".join(c for c in frame.columns if c.endswith(("error", "flops", "loss", "seen")))
-            raise ValueError(f"there is no column {name!r} in the records; there is {near}")
-    at, error = (pd.to_numeric(frame[name], errors="coerce") for name in (x, y))
-    reasons = {
-        "not ok (diverged, failed)": ~_column(frame, "status", "ok").fillna("ok").eq("ok"),
-        "from inside a run": _column(frame, "cooled_down", True).eq(False),
-        f"without {x} or {y}": at.isna() | error.isna() | (at <= 0),
-        f"with {y} of 0, which has no logarithm": error <= 0,
-        "near chance": _is_near_chance(frame, y),
-    }
-    kept, counts = pd.Series(True, index=frame.index), []
-    for reason, is_so in reasons.items():
-        if num := int((kept & is_so).sum()):
-            counts.append(f"{num} {reason}")
-        kept &= ~is_so
-    if not kept.any():
-        raise ValueError(f"no run to fit a law to, of {len(frame)} rows: {', '.join(counts) or 'there are none'}")
-    return Runs(frame[kept].reset_index(drop=True), ", ".join(counts))
+    return usable_runs(read_records(source, where=where), x, y)
 
 
 def held_runs(source: str | PathLike[str] | pd.DataFrame) -> set[str]:
@@ -116,7 +88,7 @@ def fit_present(
     _check(law, selection)
     rng = np.random.default_rng(seed)
     at, error = (runs[name].to_numpy(dtype=float) for name in (x, y))
-    groups = _trainings(runs)
+    groups = trainings(runs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are in the result
         if selection == "all":
@@ -143,21 +115,3 @@ def _check(law: str, selection: str) -> None:
         raise ValueError(f"law must be one that falls with x, of {', '.join(falling)}, got {law!r}")
     if selection not in SELECTIONS:
         raise ValueError(f"select must be one of {', '.join(SELECTIONS)}, got {selection!r}")
-
-
-def _column(frame: pd.DataFrame, name: str, missing: object) -> pd.Series:
-    return frame[name] if name in frame else pd.Series(missing, index=frame.index)
-
-
-def _is_near_chance(frame: pd.DataFrame, y: str) -> pd.Series:
-    if y != "upstream_error" or "num_classes" not in frame:
-        return pd.Series(False, index=frame.index)
-    return frame[y] > NEAR_CHANCE * (1 - 1 / frame["num_classes"])
-
-
-def _trainings(runs: pd.DataFrame) -> pd.Series | None:
-    """What is drawn together: branches of one trunk; None where each run is a training of its own."""
-    if "trunk_id" not in runs:
-        return None
-    groups = runs["trunk_id"].fillna(runs["run_id"])
-    return groups if groups.duplicated().any() and groups.nunique() > 1 else None

@@ -1,12 +1,13 @@
 """What the commands share: their arguments, their exit codes, errors as one line."""
 
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from scaling import command_line
+from scaling.command_line import print_line
 
 if TYPE_CHECKING:  # each command imports what it takes when it is called, so that none waits for another's
     from ..collect import Collected
@@ -26,18 +27,7 @@ FolderArgument = Annotated[Path, typer.Argument(help="A sweep's folder.")]
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Wrong input is one clear message and exit code 2, not a traceback."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except Exception as error:
-            if not isinstance(error, _told_in_one_line()):
-                raise
-            Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-            raise typer.Exit(WRONG_USE) from None
-
-    return wrapped
+    return command_line.one_line_errors(command, lambda: dict.fromkeys(_told_in_one_line(), WRONG_USE))
 
 
 def _told_in_one_line() -> tuple[type[Exception], ...]:
@@ -68,11 +58,6 @@ def collected(folder: Path) -> "Collected":
         return collect(folder)
     except ValueError as error:
         raise SpecError(str(error)) from error
-
-
-def print_line(text: str, **style: Any) -> None:
-    """As it is: no markup, no colours of its own, no breaks."""
-    Console().print(text, markup=False, highlight=False, soft_wrap=True, **style)
 
 
 def print_status(status: "SweepStatus", folder: Path) -> None:

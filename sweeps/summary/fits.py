@@ -13,6 +13,7 @@ from scaling import FitWarning, fit_frontier, fit_transfer, read_evals, read_rec
 from scaling.frontier import FrontierFit
 from scaling.transfer import TransferFit
 from scaling.tuning import best_tuned
+from scaling.usable import NEAR_CHANCE
 
 from ..data.datasets import DATASETS
 from ..paths import SweepPaths
@@ -21,7 +22,6 @@ __all__ = ["ALL_RUNS", "LEVEL", "NEAR_CHANCE", "VERDICTS", "Frontier", "Summary"
 
 LEVEL = 0.95
 ALL_RUNS = "all runs"
-NEAR_CHANCE = 0.95  # runs whose error is above this share of a guess's bend the law, which has no such plateau
 _NEAR_ZERO, _NEAR_SMALLEST = 0.05, 0.8  # as shares of the smallest error: an interval of c that says nothing
 # Spread about a law over the luck of the test images from which on the law is said not to fit. Seeds add about as much
 # again, and a frontier's steps from model to model some more.

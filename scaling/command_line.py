@@ -1,0 +1,77 @@
+"""What command lines share: commands imported when they are asked for, errors as one line with an exit code."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+__all__ = ["command_group", "one_line_errors", "print_line"]
+
+
+def command_group(package: str, names: Sequence[str], decorate: Callable[[Any], Any], text: str) -> typer.Typer:
+    """A command line of lazily imported commands: none waits for what another takes.
+
+    Args:
+        package: where each command has a module of its name, with a function of its name.
+        names: the commands, in the order of the help.
+        decorate: what is applied to each function.
+        text: the help of the whole.
+    """
+
+    class Commands(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(names)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name not in names:
+                return None
+            function = getattr(import_module(f"{package}.{cmd_name}"), cmd_name)
+            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            alone.command(cmd_name)(decorate(function))
+            return typer.main.get_command(alone)
+
+    group = typer.Typer(
+        cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=text
+    )
+
+    @group.callback()
+    def _all() -> None:
+        """Typer makes a group of commands only where there is one or this."""
+
+    return group
+
+
+def one_line_errors(
+    command: Callable[..., None], exit_codes: Callable[[], Mapping[type[Exception], int]]
+) -> Callable[..., None]:
+    """A command whose errors of these kinds are one clear message and an exit code, not a traceback.
+
+    Args:
+        command: a function.
+        exit_codes: makes the table of kinds of errors and their exit codes, the special ones before the general; it is
+            called when there is an error, so that it may import.
+    """
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except BrokenPipeError:  # what reads the output has seen enough
+            raise
+        except Exception as error:
+            code = next((code for kind, code in exit_codes().items() if isinstance(error, kind)), None)
+            if code is None:
+                raise
+            Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(code) from None
+
+    return wrapped
+
+
+def print_line(text: str, *, stderr: bool = False, **style: Any) -> None:
+    """As it is: no markup, no colours of its own, no breaks."""
+    Console(stderr=stderr).print(text, markup=False, highlight=False, soft_wrap=True, **style)

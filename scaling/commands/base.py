@@ -1,0 +1,142 @@
+"""What the commands share: the options that choose runs and columns, and how an answer is shown."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from ..command_line import one_line_errors
+from ..errors import FitError
+from ..records import read_records
+from ..usable import UsableRuns, usable_runs
+from .answer import FIGURE_TYPES, Answer, print_answer, save_figure
+
+__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "takes"]
+
+SAYS_NO, WRONG_USE = 1, 2
+
+
+_ColumnOption = typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
+_FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The options of every command."""
+
+    records: Annotated[str, typer.Argument(help="A sweep's folder, a parquet or csv file, or a data set's name.")]
+    columns: Annotated[
+        list[str], typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
+    ] = field(default_factory=list)
+    x: Annotated[str, typer.Option(help="Column of the cost.")] = "compute_flops"
+    y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error, or the task's.")] = None
+    task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
+    shots: Annotated[int, typer.Option(min=1, help="With --task: images a class of the few-shot probe.")] = 10
+    method: Annotated[str, typer.Option(help="With --task: fewshot, finetune or zero_shot.")] = "fewshot"
+    probe: Annotated[str, typer.Option(help="Few-shot probe: whitened or plain.")] = "whitened"
+    layer: Annotated[str, typer.Option(help="Layer of the few-shot probe.")] = "pre_logits"
+    weights: Annotated[str, typer.Option(help="Which weights' rows: last, ema or best.")] = "last"
+    where: Annotated[str | None, typer.Option(help="Rows to keep, an expression: 'cooled_down and depth > 2'.")] = None
+    by: Annotated[str | None, typer.Option(help="Column whose values are analysed apart: model_family.")] = None
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the intervals.")] = 0.95
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0
+    figure: Annotated[list[Path], _FigureOption] = field(default_factory=list)
+    as_json: Annotated[bool, typer.Option("--json", help="Plain values at full precision.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="The table at full precision.")] = False
+
+    @property
+    def error_column(self) -> str:
+        """Of y: the one named, else the task's, else the upstream error."""
+        if self.task is None:
+            return self.y or "upstream_error"
+        if self.y is not None:
+            raise ValueError(f"--y and --task both name the error, got {self.y!r} and {self.task!r}")
+        kinds = {"fewshot": f"{self.shots}shot", "finetune": "finetune", "zero_shot": "zero_shot"}
+        if self.method not in kinds:
+            raise ValueError(f"--method must be one of {list(kinds)}, got {self.method!r}")
+        return f"{self.task}_{kinds[self.method]}_error"
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+    def read(self) -> pd.DataFrame:
+        """All rows asked for."""
+        return read_records(self.records, probe=self.probe, layer=self.layer, weights=self.weights, where=self.where)
+
+    def usable(self, y: str | None = None) -> UsableRuns:
+        """The rows that a law of y against x can be fitted to."""
+        return usable_runs(self.read(), self.x, y or self.error_column)
+
+
+def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
+    """The runs of each value of a column, sorted, or all of them under "all runs".
+
+    Raises:
+        ValueError: there is no such column, or it is null in some rows.
+    """
+    from ..inputs import check_columns
+
+    if by is None:
+        return {"all runs": runs}
+    check_columns(runs, by)
+    if missing := int(runs[by].isna().sum()):
+        raise ValueError(f"--by {by}: {missing} of {len(runs)} runs have none: leave them out with --where")
+    return {str(name): group for name, group in runs.groupby(by, sort=True)}
+
+
+def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]]:
+    """For a command whose first parameter is a dataclass: on the command line each of its fields is an option."""
+
+    def decorate(command: Callable[..., Answer]) -> Callable[..., Any]:
+        own = list(inspect.signature(command).parameters.values())[1:]
+        shared = [
+            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, annotation=f.type, default=_default(f))
+            for f in fields(options)
+        ]
+        own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+
+        @wraps(command)
+        def wrapped(**given: Any) -> tuple[Any, Answer]:
+            asked = options(**{f.name: given.pop(f.name) for f in fields(options)})
+            return asked, command(asked, **given)
+
+        # The argument first, then what is the command's own, then what it shares.
+        wrapped.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {p.name: p.annotation for p in (shared[0], *own, *shared[1:])}
+        return wrapped
+
+    return decorate
+
+
+def answered(command: Callable[..., tuple[Asked, Answer]]) -> Callable[..., None]:
+    """A command that shows its answer, and ends with exit code 1 where that is no, 2 for wrong use."""
+
+    @wraps(command)
+    def shown(**given: Any) -> None:
+        for path in given.get("figure") or ():
+            if path.suffix.lower() not in FIGURE_TYPES:
+                raise ValueError(f"--figure must end in one of {', '.join(FIGURE_TYPES)}, got {path}")
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            asked, answer = command(**given)
+            for path in asked.figure:
+                save_figure(answer, path)
+        print_answer(answer, found, as_json=asked.as_json, as_csv=asked.as_csv)
+        if answer.no:
+            raise typer.Exit(SAYS_NO)
+
+    return one_line_errors(shown, lambda: {FitError: SAYS_NO, ValueError: WRONG_USE, OSError: WRONG_USE})
+
+
+def _default(field: Any) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is MISSING else field.default
