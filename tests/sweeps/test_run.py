@@ -96,7 +96,8 @@ def test_a_larger_grid_trains_what_is_new_only(finished):
     assert [[config.steps for config in trunk.configs] for trunk in left] == [[60]] * 4
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+# Twenty blows of -9 at random moments are what `test_chaos` is about.
+@pytest.mark.parametrize("blow", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGINT])
 def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp_path, blow):
     plan, undisturbed = finished
     spec, folder = tmp_path / "spec.yaml", tmp_path / "sweep"
