@@ -118,6 +118,8 @@ def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
         raise ValueError(f"--figure draws 1 to {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
     import matplotlib.pyplot as plt
 
+    from ..plots.style import shown_name
+
     columns = min(len(draw), 2)
     lines = -(-len(draw) // columns)
     size = (_AXES_INCHES[0] * columns, _AXES_INCHES[1] * lines)
@@ -125,7 +127,7 @@ def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
     for ax, (name, function) in zip(axes.flat, draw.items(), strict=False):
         function(ax)
         if len(draw) > 1:
-            ax.set_title(name, parse_math=False)
+            ax.set_title(shown_name(name))
     for ax in axes.flat[len(draw) :]:
         ax.remove()
     return figure

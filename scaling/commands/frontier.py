@@ -1,5 +1,6 @@
 """`scaling frontier`."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import typer
 
 from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain
-from .answer import Answer
+from .answer import Answer, draw_groups
 from .base import Asked, takes
-from .selected import as_table, colours, draw_each, fit_options, groups_and_all, notes_of, param_columns, tell
+from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
 
 __all__ = ["frontier"]
 
@@ -63,7 +64,9 @@ def frontier(
         fit, told = tell(lambda members=members: fitted(members, select, **given))
         if fit is not None:
             fits[name] = fit
-        rows.append({"group": name, "num_runs": len(members), **_columns(fit, asked, at or [], target or []), **told})
+        rows.append({"group": name, "num_runs": len(members), **_columns(fit, asked.level), **told})
+    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked, at or [], target or [])]
+    reached = [row["median"] for row in said if row["quantity"] == asked.x]
 
     def draw(name: str, ax: Any) -> Any:
         from ..plots import plot_frontier
@@ -85,27 +88,30 @@ def frontier(
         title=f"{law}, {select}: {y} against {asked.x}",
         notes=notes_of(usable, fits),
         values={"fits": values, "left_out": usable.num_left_out},
-        draw=(lambda: draw_each(list(fits), draw)) if fits else None,
-        no=not fits,
+        predictions=pd.DataFrame(said) if said else None,
+        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
+        no=not fits or bool(reached and np.isinf(reached).all()),
     )
 
 
-def _columns(fit: FrontierFit | None, asked: Asked, at: list[float], targets: list[float]) -> dict[str, Any]:
-    """Of a row: the law with intervals, and what it says at each x and of each error asked for."""
+def _columns(fit: FrontierFit | None, level: float) -> dict[str, Any]:
+    """Of a row: the law with intervals."""
     if fit is None:
         return {}
-    columns = {"num_selected": fit.selected.size, **param_columns(fit, asked.level)}
-    columns |= {"irreducible_error": fit.fit.limit, "intervals": fit.intervals}
-    for x in at:
-        band = fit.predict([x], asked.level)
-        columns |= _with_ends(f"error_at_{x:g}", fit.predict([x])[0], band.low[0], band.high[0])
-    for error in targets:
-        columns |= _with_ends(f"{asked.x}_for_{error:g}", *(ends[0] for ends in fit.solve_for_x([error], asked.level)))
-    return columns
+    columns = {"num_selected": fit.selected.size, **param_columns(fit, level)}
+    return columns | {"irreducible_error": float(fit.fit.limit), "intervals": fit.intervals}
 
 
-def _with_ends(name: str, value: float, low: float, high: float) -> dict[str, float]:
-    return {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
+def _predictions(
+    name: str, fit: FrontierFit, asked: Asked, at: list[float], targets: list[float]
+) -> list[dict[str, Any]]:
+    rows = []
+    if at:
+        band = fit.predict(at, asked.level)
+        rows += predictions(name, asked.error_column, at, (band.median, band.low, band.high))
+    if targets:
+        rows += predictions(name, asked.x, targets, fit.solve_for_x(targets, asked.level))
+    return rows
 
 
 def _runs_table(on_frontier: dict[str, pd.DataFrame], x: str, y: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What `frontier` and `transfer` share: rows of laws on selected points, their notes, and figures side by side."""
+"""What `frontier` and `transfer` share: rows of laws on selected points, and their notes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,11 +20,11 @@ __all__ = [
     "groups_and_all",
     "notes_of",
     "param_columns",
+    "predictions",
     "tell",
 ]
 
 ALL_RUNS = "all runs"
-_MOST_AXES = 12  # of a figure: more could not be read
 
 
 def groups_and_all(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
@@ -81,18 +81,13 @@ def colours(runs: pd.DataFrame, by: str | None) -> pd.Series | None:
     return runs[column].fillna("unknown").astype(str) if column in runs else None
 
 
-def draw_each(names: Sequence[str], draw: Callable[[str, Any], Any]) -> Any:
-    """A figure with axes for each name, `draw(name, axes)`, or of one name its axes alone."""
-    from ..plots.style import grid_axes, shown_name
-
-    if len(names) == 1:
-        return draw(names[0], None)
-    axes = grid_axes(min(len(names), _MOST_AXES))
-    for name, ax in zip(names, axes, strict=False):
-        draw(name, ax).set_title(shown_name(name), fontsize="medium")
-    if len(names) > len(axes):
-        axes[0].figure.suptitle(f"the first {len(axes)} of {len(names)}")
-    return axes[0].figure
+def predictions(group: str, quantity: str, at: Sequence[float], ends: Sequence[Any]) -> list[dict[str, Any]]:
+    """Rows of what a law says: its median and interval at each value asked for."""
+    rows = zip(at, *(np.atleast_1d(each).astype(float).tolist() for each in ends), strict=True)
+    return [
+        {"group": group, "quantity": quantity, "at": x, "median": mid, "low": low, "high": high}
+        for x, mid, low, high in rows
+    ]
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

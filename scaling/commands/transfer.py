@@ -1,18 +1,20 @@
 """`scaling transfer`."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
+from ..inputs import check_columns
 from ..plain import plain
 from ..transfer import TransferFit, compare_scalings, fit_transfer
 from ..transfer.task_columns import choose_tasks
 from ..usable import UsableRuns, usable_runs
-from .answer import Answer
+from .answer import Answer, draw_groups
 from .base import Asked, takes
-from .selected import as_table, colours, draw_each, fit_options, groups_and_all, notes_of, param_columns, tell
+from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
 
 __all__ = ["transfer"]
 
@@ -58,8 +60,7 @@ def transfer(
 ) -> Answer:
     """Downstream against upstream accuracy, and the law that it follows, of each task."""
     records = asked.read()
-    found = choose_tasks(records, _columns_asked(asked))
-    parts = {column: usable_runs(records, upstream, column) for _, _, column in found}
+    found, parts = _tasks(records, upstream, None if asked.y is asked.task is None else [asked.error_column])
     cells = _cells(found, parts, asked.by)
     if scalings:
         return _scalings(cells, upstream, parts, asked.level)
@@ -80,7 +81,8 @@ def transfer(
         fit, told = tell(lambda name=name: fitted(name, select, **given))
         if fit is not None:
             fits[name] = fit
-        rows.append({**labels, "num_models": len(members), **_columns(fit, asked.level, at or []), **told})
+        rows.append({**labels, "num_models": len(members), **_columns(fit, asked.level), **told})
+    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked.level, at or [])]
 
     def draw(name: str, ax: Any) -> Any:
         from ..plots import plot_transfer
@@ -88,7 +90,9 @@ def transfer(
         other = "stochastic" if select == "convex_hull" else "convex_hull"
         second = tell(lambda: fitted(name, other, objective=None, intervals=None, draws=draws))[0] if beside else None
         groups = colours(cells[name][2], asked.by)
-        return plot_transfer(fits[name], beside=second, groups=groups, level=asked.level, ax=ax, task=name)
+        return plot_transfer(
+            fits[name], beside=second, groups=groups, level=asked.level, ax=ax, task=_title(cells[name][1])
+        )
 
     return Answer(
         as_table(rows),
@@ -98,7 +102,8 @@ def transfer(
             "fits": {name: plain(fit, asked.level) for name, fit in fits.items()},
             "left_out": {column: usable.num_left_out for column, usable in parts.items()},
         },
-        draw=(lambda: draw_each(list(fits), draw)) if fits else None,
+        predictions=pd.DataFrame(said) if said else None,
+        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
         no=not fits,
     )
 
@@ -106,8 +111,22 @@ def transfer(
 Cell = tuple[dict[str, Any], str, pd.DataFrame]  # the row's labels, the column of the error, the models
 
 
-def _columns_asked(asked: Asked) -> list[str] | None:
-    return None if asked.y is None and asked.task is None else [asked.error_column]
+def _tasks(
+    records: pd.DataFrame, upstream: str, columns: list[str] | None
+) -> tuple[list[tuple[str, int | None, str]], dict[str, UsableRuns]]:
+    """The tasks and their models; of all tasks those that these records have values of."""
+    check_columns(records, upstream)
+    found, parts, first = choose_tasks(records, columns), {}, None
+    for _, _, column in found:
+        try:
+            parts[column] = usable_runs(records, upstream, column)
+        except ValueError as error:
+            if columns is not None:
+                raise
+            first = first or error
+    if first is not None and not parts:
+        raise first
+    return [each for each in found if each[2] in parts], parts
 
 
 def _cells(
@@ -118,24 +137,30 @@ def _cells(
     for task, shots, column in found:
         groups = groups_and_all(parts[column].frame, by)
         for group, members in groups.items():
-            name = column.removesuffix("_error").replace("_", " ") + ("" if by is None else f", {group}")
+            name = _title(column) + ("" if by is None else f", {group}")
             labels = {"task": task, "num_shots": shots, "column": column, "group": group}
             cells[name] = (labels, column, members)
     return cells
 
 
-def _columns(fit: TransferFit | None, level: float, at: Sequence[float]) -> dict[str, Any]:
+def _columns(fit: TransferFit | None, level: float) -> dict[str, Any]:
     if fit is None:
         return {}
     low, high = fit.saturation_interval(level)
     columns = {"num_selected": fit.selected.size, **param_columns(fit, level)}
     columns |= {"saturation": fit.saturation, "saturation_low": low, "saturation_high": high}
-    columns["intervals"] = fit.intervals
-    for accuracy in at:
-        band, name = fit.predict([accuracy], level), f"accuracy_at_{accuracy:g}"
-        ends = {f"{name}_low": float(band.low[0]), f"{name}_high": float(band.high[0])}
-        columns |= {name: float(fit.predict([accuracy])[0]), **ends}
-    return columns
+    return columns | {"intervals": fit.intervals}
+
+
+def _predictions(name: str, fit: TransferFit, level: float, at: Sequence[float]) -> list[dict[str, Any]]:
+    band = fit.predict(at, level)
+    return predictions(name, "downstream_accuracy", at, (band.median, band.low, band.high)) if at else []
+
+
+def _title(column: str) -> str:
+    from ..plots.style import column_label
+
+    return column_label(column).removesuffix(" error")
 
 
 def _scalings(cells: Mapping[str, Cell], upstream: str, parts: Mapping[str, UsableRuns], level: float) -> Answer:
@@ -163,7 +188,7 @@ def _scalings(cells: Mapping[str, Cell], upstream: str, parts: Mapping[str, Usab
         title=f"a line on each scale: downstream against {upstream}",
         notes=_left_out(parts),
         values={"left_out": {column: usable.num_left_out for column, usable in parts.items()}},
-        draw=(lambda: draw_each(list(tables), draw)) if tables else None,
+        draw=lambda: draw_groups({name: partial(draw, name) for name in tables}),
         no=not tables,
     )
 

@@ -38,7 +38,6 @@ __all__ = [
     "decimal_ticks",
     "draw_points",
     "error_axis",
-    "grid_axes",
     "label_column",
     "label_points",
     "law_at",
@@ -83,7 +82,7 @@ _COLUMN_LABELS = {
 _SHOTS = re.compile(r"\b(\d+)shot\b")
 _NO_WIDTH = "\u200b"
 _LONGEST_NAME = 60  # characters
-_MOST_GROUPS, _MOST_BESIDE = 20, 3
+_MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
@@ -105,18 +104,6 @@ def style_of(name: str, names: Sequence[str]) -> tuple[str, str]:
     place = _FAMILIES.index(name.lower()) if name.lower() in _FAMILIES else first_other + others.index(name)
     # Where the colours come round again, other markers do.
     return STYLES[place % len(STYLES)][0], STYLES[(place + place // len(STYLES)) % len(STYLES)][1]
-
-
-def grid_axes(num: int, width: float = 6.4, height: float = 4.8) -> list[Axes]:
-    """Of a new figure with this many plots, up to three side by side, each of that many inches."""
-    columns = min(num, _MOST_BESIDE)
-    rows = -(-num // columns)
-    figure, axes = plt.subplots(
-        rows, columns, squeeze=False, figsize=(columns * width, rows * height), layout="constrained"
-    )
-    for ax in axes.flat[num:]:
-        ax.remove()
-    return list(axes.flat[:num])
 
 
 def draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
