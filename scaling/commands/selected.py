@@ -15,7 +15,6 @@ __all__ = [
     "ALL_RUNS",
     "as_table",
     "colours",
-    "draw_each",
     "fit_options",
     "groups_and_all",
     "notes_of",

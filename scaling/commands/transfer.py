@@ -89,10 +89,9 @@ def transfer(
 
         other = "stochastic" if select == "convex_hull" else "convex_hull"
         second = tell(lambda: fitted(name, other, objective=None, intervals=None, draws=draws))[0] if beside else None
-        groups = colours(cells[name][2], asked.by)
-        return plot_transfer(
-            fits[name], beside=second, groups=groups, level=asked.level, ax=ax, task=_title(cells[name][1])
-        )
+        _, column, models = cells[name]
+        options = {"groups": colours(models, asked.by), "level": asked.level, "task": task_title(column)}
+        return plot_transfer(fits[name], beside=second, ax=ax, **options)
 
     return Answer(
         as_table(rows),
@@ -137,7 +136,7 @@ def _cells(
     for task, shots, column in found:
         groups = groups_and_all(parts[column].frame, by)
         for group, members in groups.items():
-            name = _title(column) + ("" if by is None else f", {group}")
+            name = column + ("" if by is None else f", {group}")
             labels = {"task": task, "num_shots": shots, "column": column, "group": group}
             cells[name] = (labels, column, members)
     return cells
@@ -155,12 +154,6 @@ def _columns(fit: TransferFit | None, level: float) -> dict[str, Any]:
 def _predictions(name: str, fit: TransferFit, level: float, at: Sequence[float]) -> list[dict[str, Any]]:
     band = fit.predict(at, level)
     return predictions(name, "downstream_accuracy", at, (band.median, band.low, band.high)) if at else []
-
-
-def _title(column: str) -> str:
-    from ..plots.style import column_label
-
-    return column_label(column).removesuffix(" error")
 
 
 def _scalings(cells: Mapping[str, Cell], upstream: str, parts: Mapping[str, UsableRuns], level: float) -> Answer:

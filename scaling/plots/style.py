@@ -52,6 +52,7 @@ __all__ = [
     "short_count",
     "shown_name",
     "style_of",
+    "task_title",
 ]
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
@@ -163,6 +164,15 @@ def column_label(name: str) -> str:
     """
     words = _COLUMN_LABELS.get(name, QUANTITY_LABELS.get(name, name.replace("_", " ")))
     return shown_name(_SHOTS.sub(r"\1-shot", words))
+
+
+def task_title(column: str) -> str:
+    """What the task of a column of errors is called.
+
+    >>> task_title("oxford_pets_10shot_error")
+    'oxford pets 10-shot'
+    """
+    return column_label(column).removesuffix(" error")
 
 
 def error_axis(ax: Axes, y: np.ndarray) -> None:
