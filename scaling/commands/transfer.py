@@ -86,6 +86,7 @@ def transfer(
 
     def draw(name: str, ax: Any) -> Any:
         from ..plots import plot_transfer
+        from ..plots.style import task_title
 
         other = "stochastic" if select == "convex_hull" else "convex_hull"
         second = tell(lambda: fitted(name, other, objective=None, intervals=None, draws=draws))[0] if beside else None

@@ -76,11 +76,12 @@ class Source:
 
     @cached_property
     def task_columns(self) -> list[str]:
-        """Of these records' tasks, those that have values."""
-        columns = [column for _, _, column in choose_tasks(self.records, self.tasks)]
-        kept = [column for column in columns if self.records[column].notna().any()]
+        """Of these records' tasks, those that have values, of the most shots first."""
+        found = choose_tasks(self.records, self.tasks)
+        found = sorted(found, key=lambda task: -(task[1] or 0)) if self.tasks is None else found
+        kept = [column for _, _, column in found if self.records[column].notna().any()]
         if not kept:
-            raise FitError(f"no run has a value of {', '.join(columns)}")
+            raise FitError(f"no run has a value of {', '.join(column for _, _, column in found)}")
         return kept
 
     @property
@@ -89,12 +90,13 @@ class Source:
 
     @property
     def other_tasks(self) -> list[str]:
-        """All but the first, of the tasks that these records have, whichever was chosen."""
-        known = [column for _, _, column in choose_tasks(self.records, None)]
-        others = [column for column in known if column != self.task and self.records[column].notna().any()]
+        """Whichever was chosen: the other tasks that these records have, of as many shots where there are such."""
+        found = [task for task in choose_tasks(self.records, None) if self.records[task[2]].notna().any()]
+        shots = {column: number for _, number, column in found}
+        others = [column for column in shots if column != self.task]
         if not others:
             raise ValueError(f"two downstream tasks are compared, there is {self.task}")
-        return others
+        return [column for column in others if shots[column] == shots.get(self.task)] or others
 
     @property
     def task_name(self) -> str:

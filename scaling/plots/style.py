@@ -82,7 +82,7 @@ _COLUMN_LABELS = {
 }  # fmt: skip
 _SHOTS = re.compile(r"\b(\d+)shot\b")
 _NO_WIDTH = "\u200b"
-_LONGEST_NAME = 60  # characters
+_LONGEST_NAME, _LAST = 60, 20  # characters, of which so many are the last, which often tell names apart
 _MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
@@ -140,7 +140,7 @@ def shown_name(name: Any) -> str:
     """
     text = " ".join(str(name).replace(r"\$", "$").split())
     if len(text) > _LONGEST_NAME:
-        text = text[: _LONGEST_NAME - 1] + "\u2026"
+        text = f"{text[: _LONGEST_NAME - _LAST - 1]}\u2026{text[-_LAST:]}"
     known = _known_characters(tuple(rcParams["font.family"]))
     text = "".join(c if c.isascii() or ord(c) in known else "?" for c in text if c.isprintable() or c in _NO_WIDTH)
     text = text.replace("$", r"\$") or "(empty)"
