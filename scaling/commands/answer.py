@@ -1,7 +1,8 @@
-"""What a command has found, and its forms: a table for a terminal, JSON, csv, figures."""
+"""What a command has found, and its forms: tables for a terminal, JSON, csv, figures."""
 
 import json
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ..command_line import print_line
 from ..errors import FitWarning
+from .terminal import print_table, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURE_TYPES", "Answer", "print_answer", "save_figure"]
+__all__ = ["FIGURE_TYPES", "Answer", "check_figures", "draw_groups", "print_answer", "save_figures"]
 
 FIGURE_TYPES = (".png", ".svg", ".pdf")
-_WIDE = 10_000  # characters a line where no terminal reads: nothing is cut
-_MOST_LINES = 200  # of a table in a terminal; --csv and --json give all
 _DOTS_PER_INCH = 150
+_MOST_AXES = 24  # of one figure
+_AXES_INCHES = (8.0, 4.8)  # with a legend beside them
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +37,7 @@ class Answer:
         title: a line above the table.
         notes: lines below it: what was left out, what a fit says of itself.
         values: plain values beside the rows, for --json.
+        predictions: what the laws say where that was asked, below the table; --csv then writes it instead.
         draw: draws the answer, None where there is no figure.
         no: the analysis says no: exit code 1.
     """
@@ -46,6 +46,7 @@ class Answer:
     title: str = ""
     notes: Sequence[str] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    predictions: pd.DataFrame | None = None
     draw: "Callable[[], Axes | Figure] | None" = None
     no: bool = False
 
@@ -57,60 +58,83 @@ def print_answer(
     told = list(dict.fromkeys((_kind(each.message), str(each.message)) for each in found))
     if as_json:
         values = {"rows": answer.table.to_dict("records"), **answer.values, "notes": list(answer.notes)}
+        if answer.predictions is not None:
+            values["predictions"] = answer.predictions.to_dict("records")
         values["warnings"] = [{"kind": kind, "text": text} for kind, text in told]
         print(json.dumps(_plain(values), indent=2, allow_nan=False))
         return
     for kind, text in told:
-        print_line(f"warning ({kind}): {text}", stderr=True, style="yellow")
+        print_line(f"warning ({kind}): {printable(text)}", stderr=True, style="yellow")
     if as_csv:
-        print(answer.table.to_csv(index=False), end="")
+        print((answer.table if answer.predictions is None else answer.predictions).to_csv(index=False), end="")
         return
     if answer.title:
-        print_line(answer.title, style="bold")
-    _print_table(answer.table)
+        print_line(printable(answer.title), style="bold")
+    print_table(answer.table)
+    if answer.predictions is not None:
+        print_line("")
+        print_table(answer.predictions)
     for note in answer.notes:
-        print_line(note)
+        print_line("\n".join(map(printable, note.split("\n"))))
 
 
-def save_figure(answer: Answer, path: Path) -> None:
-    """The answer's figure as the type that the path's suffix names."""
-    import matplotlib as mpl
-
+def save_figures(answer: Answer, paths: Sequence[Path]) -> None:
+    """The answer's figure, drawn once, as the types that the paths' suffixes name."""
+    if not paths:
+        return
     if answer.draw is None:
         raise ValueError("--figure: this answer has no figure")
+    import matplotlib as mpl
+
     mpl.use("agg")
     drawn: Any = answer.draw()
-    figure = getattr(drawn, "figure", drawn)
-    figure.savefig(path, dpi=_DOTS_PER_INCH)
+    figure = drawn if hasattr(drawn, "savefig") else drawn.get_figure(root=True)
+    for path in paths:
+        figure.savefig(path, dpi=_DOTS_PER_INCH)
+
+
+def check_figures(paths: Sequence[Path]) -> None:
+    """Before an hour of work: that each path names a type, in a folder that can be written to.
+
+    Raises:
+        ValueError: it does not.
+    """
+    for path in paths:
+        if path.suffix.lower() not in FIGURE_TYPES:
+            raise ValueError(f"--figure must end in one of {', '.join(FIGURE_TYPES)}, got {path}")
+        if not path.parent.is_dir():
+            raise ValueError(f"--figure: there is no folder {path.parent}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK) or path.is_dir():
+            raise ValueError(f"--figure: {path} cannot be written")
+
+
+def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
+    """One figure of all groups, each on axes of its own with its name above, alone without.
+
+    Raises:
+        ValueError: there is none, or there are too many to be read.
+    """
+    if not 0 < len(draw) <= _MOST_AXES:
+        raise ValueError(f"--figure draws 1 to {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
+    import matplotlib.pyplot as plt
+
+    from ..plots.style import shown_name
+
+    columns = min(len(draw), 2)
+    lines = -(-len(draw) // columns)
+    size = (_AXES_INCHES[0] * columns, _AXES_INCHES[1] * lines)
+    figure, axes = plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False)
+    for ax, (name, function) in zip(axes.flat, draw.items(), strict=False):
+        function(ax)
+        if len(draw) > 1:
+            ax.set_title(shown_name(name))
+    for ax in axes.flat[len(draw) :]:
+        ax.remove()
+    return figure
 
 
 def _kind(warning: Warning | str) -> str:
     return warning.kind if isinstance(warning, FitWarning) else "note"
-
-
-def _print_table(table: pd.DataFrame) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDE)
-    shown = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in table.columns:
-        is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
-        shown.add_column(Text(str(name)), justify="right" if is_number else "left", overflow="fold")
-    for row in table.head(_MOST_LINES).itertuples(index=False):
-        shown.add_row(*(Text(_cell(value)) for value in row))
-    if len(table.columns):
-        console.print(shown)
-    if len(table) > _MOST_LINES:
-        print_line(f"... and {len(table) - _MOST_LINES} more rows: --csv or --json gives all")
-
-
-def _cell(value: Any) -> str:
-    """For a reader: four significant digits; csv and JSON have them all."""
-    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and math.isnan(value)):
-        return "-"
-    if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
-    return str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -13,10 +13,10 @@ import pandas as pd
 import typer
 
 from ..command_line import one_line_errors
-from ..errors import FitError
+from ..errors import FitError, FitWarning
 from ..records import read_records
 from ..usable import UsableRuns, usable_runs
-from .answer import FIGURE_TYPES, Answer, print_answer, save_figure
+from .answer import Answer, check_figures, print_answer, save_figures
 
 __all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "takes"]
 
@@ -137,9 +137,11 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             asked = options(**{f.name: given.pop(f.name) for f in fields(options)})
             return asked, command(asked, **given)
 
-        # The argument first, then what is the command's own, then what it shares.
-        wrapped.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {p.name: p.annotation for p in (shared[0], *own, *shared[1:])}
+        # The argument first, then what is the command's own (fields of a subclass, parameters), then what it shares.
+        common = len(fields(Asked)) if issubclass(options, Asked) else len(shared)
+        ordered = [shared[0], *shared[common:], *own, *shared[1:common]]
+        wrapped.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
         return wrapped
 
     return decorate
@@ -150,15 +152,16 @@ def answered(command: Callable[..., tuple[Asked, Answer]]) -> Callable[..., None
 
     @wraps(command)
     def shown(**given: Any) -> None:
-        for path in given.get("figure") or ():
-            if path.suffix.lower() not in FIGURE_TYPES:
-                raise ValueError(f"--figure must end in one of {', '.join(FIGURE_TYPES)}, got {path}")
+        if given.get("as_json") and given.get("as_csv"):
+            raise ValueError("--json and --csv are two forms of one answer: give one of them")
+        check_figures(given.get("figure") or ())
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             asked, answer = command(**given)
-            for path in asked.figure:
-                save_figure(answer, path)
         print_answer(answer, found, as_json=asked.as_json, as_csv=asked.as_csv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)  # they have been told
+            save_figures(answer, asked.figure)
         if answer.no:
             raise typer.Exit(SAYS_NO)
 

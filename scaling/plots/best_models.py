@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import BestModels, Rule
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend, new_axes
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend, new_axes, shown_name
 
 __all__ = ["plot_best_models"]
 
@@ -51,7 +51,7 @@ def plot_best_models(
     ax.axvline(cut, color="0.6", lw=1, ls=":")
     for place, rule in enumerate(rules):
         _draw_rule(ax, best, rule, cut, limits[0], place)
-    ax.set(xlim=limits[0], ylim=limits[1], xlabel="upstream accuracy", ylabel=f"{task} accuracy")
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy")
     rows = np.flatnonzero(held)
     named = rows[np.argsort(-best.downstream[rows], kind="stable")[:num_named]]
     label_points(ax, best.upstream[named], best.downstream[named], [best.names[i] for i in named], LAW_COLOUR)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..frontier import Bottlenecks
-from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades, short_count
+from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades, short_count, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,10 @@ def plot_bottlenecks(
     parts = list(cells.sort_values([_ORDER[lines], across]).groupby(lines, sort=False))
     colours = shades(len(parts))  # from small to large
     for place, (name, line) in enumerate(parts):
-        label, marker = f"{short_count(name)} images" if lines == "data" else str(name), STYLES[place % len(STYLES)][1]
+        label, marker = (
+            f"{short_count(name)} images" if lines == "data" else shown_name(name),
+            STYLES[place % len(STYLES)][1],
+        )
         joined = line["error"].cummin() if panel == "model" else line["error"]
         ax.plot(line[across], joined, "-", color=colours[place], lw=1.2)
         ax.plot(line[across], line["error"], marker, color=colours[place], ms=5, mew=0)
@@ -79,4 +82,4 @@ def _name_best(ax: Axes, best: pd.DataFrame, across: str) -> None:
         share = np.log(getattr(row, across) / left) / np.log(right / left)
         side = "left" if share < _EDGE else "right" if share > 1 - _EDGE else "center"
         below = {"textcoords": "offset points", "xytext": (0, -9), "ha": side, "va": "top", "fontsize": "small"}
-        ax.annotate(row.model, (getattr(row, across), row.error), color=LAW_COLOUR, **below)
+        ax.annotate(shown_name(row.model), (getattr(row, across), row.error), color=LAW_COLOUR, **below)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from ..schema import KEY
-from .style import MODEL_LABEL, QUANTITY_LABELS, legend, name_lines, new_axes, shown_name
+from .style import MODEL_LABEL, QUANTITY_LABELS, column_label, legend, name_lines, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ def plot_by_layer(
         layer_ticks(ax, list(order))
     else:
         ax.set_xlabel("layer (0 the first of its model, 1 the last)")
-    ax.set_ylabel(y_label or QUANTITY_LABELS.get(quantity, quantity.replace("_", " ")))
+    ax.set_ylabel(y_label or column_label(quantity))
     if lines[y].min() >= 0 and quantity != "accuracy":
         _from_zero(ax)
     legend(ax, "best")
@@ -86,9 +86,9 @@ def _draw_lines(ax: Axes, lines: pd.DataFrame, key: list[str], y: str, name: str
         ax.plot(model["_x"], model[y], "-", color=look["color"], lw=0.8, alpha=0.5)
     if len({tuple(model["layer"]) for model in models}) == 1:
         mean = lines.groupby("_x")[y].mean()
-        ax.plot(mean.index, mean, ms=5, lw=2, label=shown_name(f"{name} (mean of {len(models)})"), **look)
+        ax.plot(mean.index, mean, ms=5, lw=2, label=f"{shown_name(name)} (mean of {len(models)})", **look)
     else:
-        ax.plot([], [], "-", color=look["color"], lw=0.8, label=shown_name(f"{name} ({len(models)} models)"))
+        ax.plot([], [], "-", color=look["color"], lw=0.8, label=f"{shown_name(name)} ({len(models)} models)")
 
 
 def plot_attention_distance(
@@ -138,7 +138,7 @@ def layer_ticks(ax: Axes, layers: Sequence[str], axis: str = "x") -> None:
     kept = [
         i for i, name in enumerate(layers) if i % step == 0 or not name.startswith("block_") or i == len(layers) - 1
     ]
-    shown = [_SHORT.get(layers[i], layers[i].removeprefix("block_")) for i in kept]
+    shown = [_SHORT.get(layers[i], shown_name(layers[i].removeprefix("block_"))) for i in kept]
     (ax.set_xticks if axis == "x" else ax.set_yticks)(kept, labels=shown)
     if axis == "x":
         ax.set_xlabel("layer (a number: the block)")

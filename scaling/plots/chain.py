@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from ..chain import Chain, ComputeTarget
 from ..errors import FitWarning
-from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, legend_beside, new_axes
+from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, legend_beside, new_axes, shown_name
 
 __all__ = ["plot_chain"]
 
@@ -56,7 +56,7 @@ def plot_chain(
     ax.axhline(chain.saturation, color=TRANSFER_COLOUR, lw=1, ls=":", label=label)
     if target is not None:
         _draw_target(ax, target, end)
-    ax.set(xscale="log", xlabel=x_label, ylabel=f"{task} accuracy", xlim=(least, end))
+    ax.set(xscale="log", xlabel=x_label, ylabel=f"{shown_name(task)} accuracy", xlim=(least, end))
     legend_beside(ax, fontsize="small")
     return ax
 

@@ -12,7 +12,7 @@ from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from .by_layer import layer_ticks
 from .ranks import cell_digits, digits_fit
-from .style import MODEL_LABEL, name_lines, new_axes
+from .style import MODEL_LABEL, name_lines, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def plot_cka(
     layer_ticks(ax, list(matrix.columns))
     layer_ticks(ax, list(matrix.index), "y")
     ax.tick_params(length=0, labelsize="small")
-    name = name_lines(table, label)[0].iloc[0]
+    name = shown_name(name_lines(table, label)[0].iloc[0])
     ax.set(xlabel=_other_name(other, name), ylabel=f"layers of {name}")
     ax.figure.colorbar(image, ax=ax, pad=0.02).set_label("similarity (linear CKA)")
     return ax
@@ -83,4 +83,4 @@ def _matrix(table: pd.DataFrame, is_own: bool) -> pd.DataFrame:
 def _other_name(other: str | None, name: str) -> str:
     if other is None:
         return f"layers of {name}"
-    return f"layers of {name} before training" if other == "init" else f"layers of {other}"
+    return f"layers of {name} before training" if other == "init" else f"layers of {shown_name(other)}"

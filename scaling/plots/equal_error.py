@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from ..frontier import CostRatio, FrontierFit
 from ..frontier.family_costs import FamilyRuns
-from .style import LAW_COLOUR, error_axis, law_at, legend, new_axes, style_of
+from .style import LAW_COLOUR, error_axis, law_at, legend, new_axes, shown_name, style_of
 
 __all__ = ["plot_cost_ratio"]
 
@@ -45,16 +45,16 @@ def plot_cost_ratio(
 
 
 def _draw_family(ax: Axes, runs: FamilyRuns, front: FrontierFit | None, colour: str, marker: str) -> None:
-    best = runs.selected
+    best, name = runs.selected, shown_name(runs.name)
     others = np.setdiff1d(np.arange(runs.x.size), best)
     ax.plot(runs.x[others], runs.y[others], marker, color=colour, ms=5, alpha=0.35, mew=0)
-    ax.plot(runs.x[best], runs.y[best], marker + "-", color=colour, ms=6, lw=1.5, label=f"{runs.name} frontier")
+    ax.plot(runs.x[best], runs.y[best], marker + "-", color=colour, ms=6, lw=1.5, label=f"{name} frontier")
     if front is None:
         return
     grid = np.geomspace(runs.x.min() / _BEYOND, runs.x.max() * _BEYOND, 200)
     law, is_before, is_after = law_at(front.fit, grid), grid < runs.x.min(), grid > runs.x.max()
     is_inside = ~is_before & ~is_after
-    ax.plot(grid[is_inside], law[is_inside], ":", color=colour, lw=1.2, label=f"{runs.name} law")
+    ax.plot(grid[is_inside], law[is_inside], ":", color=colour, lw=1.2, label=f"{name} law")
     for part in (is_before, is_after):
         ax.plot(grid[part], law[part], "--", color=colour, lw=0.9, alpha=0.6)
 
@@ -77,7 +77,8 @@ def _draw_arrows(ax: Axes, ratios: CostRatio, method: str) -> None:
         text = f"{ratio:.3g}× [{low:.2g}, {'open' if np.isinf(high) else f'{high:.2g}'}]"
         beside = {"textcoords": "offset points", "xytext": (-3, 0), "va": "center", "ha": "right"}
         ax.annotate(text, (edge, height), fontsize="small", color=LAW_COLOUR, **beside)
-    label = f"cost of {ratios.rival.name} / {ratios.reference.name} at equal\nerror, {ratios.level:.0%} interval"
+    rival, reference = shown_name(ratios.rival.name), shown_name(ratios.reference.name)
+    label = f"cost of {rival} / {reference} at equal\nerror, {ratios.level:.0%} interval"
     ax.plot([], [], "-", marker=">", color=LAW_COLOUR, lw=1.3, ms=4, label=label)
     ax.set_xlim(left, edge)
 

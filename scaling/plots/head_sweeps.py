@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from ..errors import FitWarning
 from ..inputs import check_columns, column_of
 from ..transfer.head_sweeps import mean_errors
-from .style import LAW_COLOUR, label_column, legend, new_axes, probe_names, short_count, style_of
+from .style import LAW_COLOUR, column_label, label_column, legend, new_axes, probe_names, short_count, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +23,7 @@ SETTING_LABELS = {
     "train_examples": "training images",
 }  # fmt: skip
 _LEFT_OF_LEAST = 10**0.7  # where 0 stands on a logarithmic axis: that factor below the least positive value
+_LEAST_GAP = 0.09  # of the axis between two labels
 
 
 def plot_head_sweep(
@@ -90,7 +91,7 @@ def plot_wd_against_rank(table: pd.DataFrame, *, setting: str = "head_weight_dec
         column = np.flatnonzero(places == place)
         label_column(ax, place, ranks[column], [names[row] for row in column], ["0.25"] * column.size)
     ax.set_xticks(range(grid.size), labels=[f"{value:g}" for value in grid])
-    ax.set_xlabel(f"best {SETTING_LABELS.get(setting, setting.replace('_', ' '))} (the values found, not to scale)")
+    ax.set_xlabel(f"best {SETTING_LABELS.get(setting, column_label(setting))} (the values found, not to scale)")
     ax.set_ylabel("rank correlation of upstream and downstream")
     legend(ax, "lower left")
     return ax
@@ -103,11 +104,21 @@ def setting_places(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, least / _LEFT_OF_LEAST)
 
 
+def _apart(grid: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The values of which no two are nearer on a logarithmic axis than a tenth of it, so that labels do not touch."""
+    logs = np.log(places)
+    gap, kept = _LEAST_GAP * np.ptp(logs), [0]
+    for row in range(1, grid.size):
+        if logs[row] - logs[kept[-1]] >= gap:
+            kept.append(row)
+    return grid[kept]
+
+
 def setting_axis(ax: Axes, values: np.ndarray, setting: str) -> None:
     """A tick at each value, thinned where they are many, 0 named as such."""
     grid = np.unique(values)
-    ticks = grid if grid.size <= 10 else grid[:: -(-grid.size // 10)]
+    ticks = _apart(grid, setting_places(grid, values))
     ax.set_xscale("log")
     ax.set_xticks(setting_places(ticks, values), labels=[short_count(value) for value in ticks])
     ax.minorticks_off()
-    ax.set_xlabel(SETTING_LABELS.get(setting, setting.replace("_", " ")))
+    ax.set_xlabel(SETTING_LABELS.get(setting, column_label(setting)))

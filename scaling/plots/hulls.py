@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from ..transfer import HullOverlay
 from ..transfer.hull_distance import hull_line
-from .style import BESIDE_COLOUR, LAW_COLOUR, legend, new_axes, style_of
+from .style import BESIDE_COLOUR, LAW_COLOUR, legend, new_axes, style_of, task_title
 
 __all__ = ["plot_hull_gap", "plot_hull_overlay"]
 
@@ -66,4 +66,4 @@ def plot_hull_gap(overlay: HullOverlay, *, ax: Axes | None = None) -> Axes:
 
 def _title(column: str) -> str:
     """A column of errors as a task: pets_10shot_error -> pets 10-shot."""
-    return column.removesuffix("_error").replace("shot", "-shot").replace("_", " ")
+    return task_title(column)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
 from ..inputs import check_columns, positive_column
-from .style import MODEL_LABEL, name_lines, new_axes
+from .style import MODEL_LABEL, name_lines, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ def plot_landscape(
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, ticks=levels[::2])
     bar.ax.set_yticklabels(_told_apart(levels[::2]))
     bar.set_label("loss (nats)")
-    ax.set(xlabel="along direction 1 (1: as long as the weights)", ylabel="along direction 2", title=shown)
+    ax.set(xlabel="along direction 1 (1: as long as the weights)", ylabel="along direction 2", title=shown_name(shown))
     ax.set_aspect("equal")
     return ax
 

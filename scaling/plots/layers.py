@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..transfer import LayerOverlay
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes, probe_names, row_names
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes, probe_names, row_names, shown_name
 from .style import legend as draw_legend
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def plot_layers(overlay: LayerOverlay, *, task: str = "downstream", ax: Axes | N
     at = (overlay.depth[best], overlay.layer_accuracy[best])
     ax.plot(*at, "o", mfc="none", mec=LAW_COLOUR, ms=12, label=f"best layer ({best + 1} of {overlay.depth.size})")
     label = "depth of the layer, or upstream accuracy (each from its least to its most)"
-    ax.set(xlabel=label, ylabel=f"{task} accuracy", xlim=(-0.03, 1.03))
+    ax.set(xlabel=label, ylabel=f"{shown_name(task)} accuracy", xlim=(-0.03, 1.03))
     draw_legend(ax, "lower right")
     return ax
 
@@ -81,4 +81,4 @@ def _probes(table: pd.DataFrame) -> list[str]:
     others = [name for name in table.columns if name not in _RESULT and table[name].nunique(dropna=False) > 1]
     if len(set(names)) == len(names) or not others:
         return names
-    return [f"{name}, {rest}" for name, rest in zip(names, row_names(table, others), strict=True)]
+    return [f"{name}, {shown_name(rest)}" for name, rest in zip(names, row_names(table, others), strict=True)]

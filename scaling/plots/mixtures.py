@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 
 from ..hulls import convex_hull
 from ..transfer import Mixture
-from .style import LAW_COLOUR, TRANSFER_COLOUR, amount, draw_points, legend, new_axes
+from .style import LAW_COLOUR, TRANSFER_COLOUR, amount, draw_points, legend, new_axes, shown_name
 
 __all__ = ["plot_mixture"]
 
@@ -32,6 +32,6 @@ def plot_mixture(mixture: Mixture, *, ax: Axes | None = None, task: str = "downs
     label = f"mixture: {at[0]:.3f} upstream, {at[1]:.3f} {task}"
     ax.plot(*at, "*", color=TRANSFER_COLOUR, ms=14, mec="white", mew=0.8, label=label)
     ax.margins(0.08, 0.12)
-    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy")
+    ax.set(xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy")
     legend(ax, "best")
     return ax

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
-from .style import LAW_COLOUR, MODEL_LABEL, STYLES, new_axes, row_names
+from .style import LAW_COLOUR, MODEL_LABEL, STYLES, new_axes, row_names, shown_name
 from .tables import name_rows
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ def _group_names(table: pd.DataFrame) -> list[str]:
         others = [other for other in columns if other != name]
         if name not in MODEL_LABEL and others and not table.duplicated(others).any():
             columns = others
-    return row_names(table, columns).tolist() if columns else ["all"]
+    return [shown_name(name) for name in row_names(table, columns)] if columns else ["all"]

@@ -54,7 +54,7 @@ def plot_corruptions(table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_
             rows = table[member & (of_kind | is_clean)]
             error = rows["value"].groupby(rows["severity"]).mean()
             x = place * (severities.size + 1) + np.searchsorted(severities, error.index.to_numpy(dtype=float))
-            shown = shown_name(f"{name}: mean {mean:.3f}") if kind is None else None
+            shown = f"{shown_name(name)}: mean {mean:.3f}" if kind is None else None
             ax.plot(x, error, "-", lw=2.2 if kind is None else 1.3, ms=4, label=shown, **look)
     _name_panels(ax, [*(str(kind).replace("_", " ") for kind in kinds), "mean"], severities)
     ax.set_ylabel("error")
@@ -85,7 +85,9 @@ def _name_panels(ax: Axes, names: list[str], severities: np.ndarray) -> None:
     for place, name in enumerate(names):
         middle = place * width + (severities.size - 1) / 2
         below = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, -18)}
-        ax.annotate(name, (middle, 0), ha="center", va="top", fontsize="small", annotation_clip=False, **below)
+        ax.annotate(
+            shown_name(name), (middle, 0), ha="center", va="top", fontsize="small", annotation_clip=False, **below
+        )
         if place:
             ax.axvline(place * width - 1, color="0.85", lw=1)
     ax.set_xlabel("severity of the corruption", labelpad=18)
@@ -113,7 +115,7 @@ def plot_adversarial(table: pd.DataFrame, *, label: str | Sequence[str] = MODEL_
             rows = table[((names == name) & (table["name"] == attack)).to_numpy()]
             if len(rows):
                 error = rows["value"].groupby(rows["radius"]).mean()
-                shown = shown_name(f"{name}, {called}")
+                shown = f"{shown_name(name)}, {called}"
                 ax.plot(error.index * _LEVELS, error, label=shown, **{**look, **options})
     ax.set(xlabel="radius of the attack (largest change of a pixel, of 255)", ylabel="error", ylim=(0, 1.03))
     ax.set_xlim(0, table["radius"].max() * _LEVELS * 1.05)

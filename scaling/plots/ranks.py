@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import ChoiceLoss
-from .style import BESIDE_COLOUR, STYLES, legend, new_axes
+from .style import BESIDE_COLOUR, STYLES, legend, new_axes, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,8 @@ def plot_rank_matrix(matrix: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     are_readable = ax is None or digits_fit(ax, values.shape)
     ax = ax or new_axes(width + _BAR, height)
     image = ax.imshow(values, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-    ax.set_xticks(range(values.shape[1]), labels=[str(name) for name in matrix.columns], rotation=90)
-    ax.set_yticks(range(values.shape[0]), labels=[str(name) for name in matrix.index])
+    ax.set_xticks(range(values.shape[1]), labels=[shown_name(name) for name in matrix.columns], rotation=90)
+    ax.set_yticks(range(values.shape[0]), labels=[shown_name(name) for name in matrix.index])
     ax.tick_params(length=0, labelsize="small")
     for (row, column), value in np.ndenumerate(values) if are_readable else ():
         colour = "white" if abs(value) > _DARK else "black"

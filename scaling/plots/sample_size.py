@@ -20,6 +20,7 @@ _LEAST = 0.8  # of the least value drawn: where the axis begins
 _POOL_SHARE = 0.5  # of the models, up to which samples differ enough for their spread to say something
 _FEW_DECADES = 1e3  # between the ends of an axis on which 1, 2 and 5 are labelled
 _APART = 0.12  # decades between two labelled sizes
+_MOST_TOLD = 2  # sizes with trials without a fit; more are told together
 
 
 def plot_sample_sizes(
@@ -97,6 +98,8 @@ def _failures(part: pd.DataFrame) -> str:
     sizes = part[part["num_failed"] > 0]
     rows = zip(sizes["num_failed"], sizes["num_trials"], sizes["num_models"], strict=True)
     told = [f"{num} of {of} at {size}" for num, of, size in rows]
+    if len(told) > _MOST_TOLD:
+        told = [f"{sizes['num_failed'].sum()} of {sizes['num_trials'].sum()} at {len(told)} sizes"]
     return "\n(without a fit: " + ", ".join(told) + ")" if told else ""
 
 

@@ -14,6 +14,7 @@ from .head_sweeps import SETTING_LABELS, setting_axis, setting_places
 from .style import (
     LAW_COLOUR,
     QUANTITY_LABELS,
+    column_label,
     decimal_ticks,
     legend,
     legend_beside,
@@ -72,7 +73,7 @@ def plot_against(
         member = (names == name).to_numpy()
         at = x[member] + (_BESIDE * (place - (len(looks) - 1) / 2) if is_words else 0.0)
         for column, line in zip(columns, _LINES * len(columns), strict=False):
-            shown = shown_name(name if len(columns) == 1 else f"{name}, {_words(column)}")
+            shown = shown_name(name) + ("" if len(columns) == 1 else f", {shown_name(_words(column))}")
             _draw(ax, at, column_of(kept[member], column), line, look, shown, is_words)
     if log:
         ax.set_yscale("log")
@@ -97,14 +98,14 @@ def _places(ax: Axes, values: pd.Series, setting: str) -> tuple[np.ndarray, bool
     if np.isnan(numbers).any() or values.dtype == bool:
         words = values.astype(str)
         known = list(dict.fromkeys(words))
-        ax.set_xticks(range(len(known)), labels=known)
-        ax.set(xlim=(-0.6, len(known) - 0.4), xlabel=SETTING_LABELS.get(setting, _words(setting)))
+        ax.set_xticks(range(len(known)), labels=[shown_name(word) for word in known])
+        ax.set(xlim=(-0.6, len(known) - 0.4), xlabel=SETTING_LABELS.get(setting, column_label(setting)))
         return words.map(known.index).to_numpy(dtype=float), True
     positive = numbers[numbers > 0]
     if (numbers >= 0).all() and positive.size and positive.max() >= _RATIO * positive.min():
         setting_axis(ax, numbers, setting)
         return setting_places(numbers, numbers), False
-    ax.set_xlabel(SETTING_LABELS.get(setting, _words(setting)))
+    ax.set_xlabel(SETTING_LABELS.get(setting, column_label(setting)))
     return numbers, False
 
 
@@ -147,7 +148,7 @@ def _quantity(columns: Sequence[str]) -> str:
     """What columns have in common: of head_margin_train and head_margin_test, head margin."""
     words = list(zip(*(column.split("_") for column in columns), strict=False))
     shared = [word[0] for word in takewhile(lambda word: len(set(word)) == 1, words)]
-    return QUANTITY_LABELS.get("_".join(shared), " ".join(shared) or "value")
+    return QUANTITY_LABELS.get("_".join(shared), shown_name(" ".join(shared)) if shared else "value")
 
 
 def _words(name: str) -> str:

@@ -6,7 +6,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..errors import FitError
 from ..frontier import ShapeFit
-from .style import LAW_COLOUR, amount, legend_beside, new_axes, shades
+from .style import LAW_COLOUR, amount, legend_beside, new_axes, shades, shown_name
 
 __all__ = ["plot_shapes"]
 
@@ -50,7 +50,7 @@ def plot_shapes(
     row = result.exponent_table(level).set_index("dimension").loc[dimension]
     label = f"optimum ~ C^s,\ns = {row['s']:.2f} [{row['s_low']:.2f}, {row['s_high']:.2f}]"
     ax.plot([], [], "*", color=LAW_COLOUR, ms=10, label=label)
-    ax.set(xscale="log", xlabel=_UNITS.get(dimension, dimension), ylabel=y_label)
+    ax.set(xscale="log", xlabel=_UNITS.get(dimension, shown_name(dimension)), ylabel=y_label)
     ax.xaxis.set_major_locator(FixedLocator(sweep.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")

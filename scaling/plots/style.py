@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import colormaps
+from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..cells import number_rows
@@ -31,6 +34,7 @@ __all__ = [
     "STYLES",
     "TRANSFER_COLOUR",
     "amount",
+    "column_label",
     "decimal_ticks",
     "draw_points",
     "error_axis",
@@ -48,6 +52,7 @@ __all__ = [
     "short_count",
     "shown_name",
     "style_of",
+    "task_title",
 ]
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
@@ -69,6 +74,16 @@ QUANTITY_LABELS = {
     "distance_to_init_body": "distances of the weights to their start, sum over the layers below the head",
     "sharpness": "sharpness: rise of the loss (nats)", "corruption_error_mean": "error under corruptions, their mean",
 }  # fmt: skip
+_COLUMN_LABELS = {
+    "compute_flops": "training compute (FLOPs)", "compute_core_days": "training compute (core-days)",
+    "num_params": "model size (parameters)", "flops_per_image": "forward pass (FLOPs an image)",
+    "train_examples": "training images", "wall_seconds": "wall time (seconds)", "lr": "learning rate",
+    "upstream_loss": "upstream loss (nats)", "energy_joules": "energy (joules)",
+}  # fmt: skip
+_SHOTS = re.compile(r"\b(\d+)shot\b")
+_NO_WIDTH = "\u200b"
+_LONGEST_NAME, _LAST = 60, 20  # characters, of which so many are the last, which often tell names apart
+_MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
@@ -93,11 +108,16 @@ def style_of(name: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def draw_points(ax: Axes, x: np.ndarray, y: np.ndarray, groups: Sequence[Any] | None) -> None:
-    """All points, coloured by group."""
+    """All points, coloured by group; of very many groups the small ones have one colour together."""
     labels = np.asarray(["runs"] * len(x) if groups is None else groups, dtype=str)
     if labels.shape != x.shape:
         raise ValueError(f"groups must have one label a point, shape {x.shape}, got {labels.shape}")
-    names = sorted(set(labels.tolist()))
+    names, counts = np.unique(labels, return_counts=True)
+    if names.size > _MOST_GROUPS:
+        small = names[np.argsort(-counts, kind="stable")[_MOST_GROUPS - 1 :]]
+        labels = np.where(np.isin(labels, small), f"{small.size} others", labels)
+        names = np.unique(labels)
+    names = names.tolist()
     for name in names:
         colour, marker = style_of(name, names)
         member = labels == name
@@ -109,9 +129,50 @@ def shades(num: int) -> np.ndarray:
     return colormaps["viridis"](np.linspace(_DARKEST, _LIGHTEST, num))
 
 
-def shown_name(name: str) -> str:
-    """For a legend, which leaves out what begins with an underscore: after a space of no width it shows that too."""
-    return f"\u200b{name}" if name.startswith("_") else name
+def shown_name(name: Any) -> str:
+    """A name from data as a figure can show it; of what is shown already, the same.
+
+    A dollar begins no formula, a legend does not leave it out (as it does an empty text, and one that begins with an
+    underscore, which stands after a space of no width), a long one is cut, and what the font lacks is a question mark.
+
+    >>> shown_name("$x"), shown_name(""), len(shown_name("a" * 10_000))
+    ('\\\\$x', '(empty)', 60)
+    """
+    text = " ".join(str(name).replace(r"\$", "$").split())
+    if len(text) > _LONGEST_NAME:
+        text = f"{text[: _LONGEST_NAME - _LAST - 1]}\u2026{text[-_LAST:]}"
+    known = _known_characters(tuple(rcParams["font.family"]))
+    text = "".join(c if c.isascii() or ord(c) in known else "?" for c in text if c.isprintable() or c in _NO_WIDTH)
+    text = text.replace("$", r"\$") or "(empty)"
+    return f"{_NO_WIDTH}{text}" if text.startswith("_") else text
+
+
+@cache
+def _known_characters(families: tuple[str, ...]) -> frozenset[int]:
+    """Code points that one of the fonts has."""
+    known: set[int] = {ord(_NO_WIDTH)}
+    for family in families:
+        known |= get_font(findfont(FontProperties(family=[family]))).get_charmap().keys()
+    return frozenset(known)
+
+
+def column_label(name: str) -> str:
+    """What a column of records is called on an axis, with its unit.
+
+    >>> column_label("compute_flops"), column_label("pets_10shot_error"), column_label("top5_error")
+    ('training compute (FLOPs)', 'pets 10-shot error', 'top5 error')
+    """
+    words = _COLUMN_LABELS.get(name, QUANTITY_LABELS.get(name, name.replace("_", " ")))
+    return shown_name(_SHOTS.sub(r"\1-shot", words))
+
+
+def task_title(column: str) -> str:
+    """What the task of a column of errors is called.
+
+    >>> task_title("oxford_pets_10shot_error")
+    'oxford pets 10-shot'
+    """
+    return column_label(column).removesuffix(" error")
 
 
 def error_axis(ax: Axes, y: np.ndarray) -> None:
@@ -142,7 +203,7 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], c
             str(i + 1), (x[i], y[i]), xytext=spot, textcoords="offset points", ha=side, color=colour,
             fontsize="small", weight="bold",
         )  # fmt: skip
-    listed = "\n".join(f"{i + 1}: {name}" for i, name in enumerate(names))
+    listed = "\n".join(f"{i + 1}: {shown_name(name)}" for i, name in enumerate(names))
     box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 2}
     where = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
     ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)
@@ -252,10 +313,10 @@ def _line_look(colour: str, marker: str, is_pale: bool = False) -> dict[str, Any
 def probe_names(table: pd.DataFrame) -> list[str]:
     """What the rows of a table of tasks are called in a figure: "pets 10-shot", or without shots "pets"."""
     if "num_shots" not in table:
-        return [str(task) for task in table["task"]]
+        return [shown_name(task) for task in table["task"]]
     few = table["num_shots"].notna()
     return [
-        f"{task} {int(shots)}-shot" if is_few else str(task)
+        f"{shown_name(task)} {int(shots)}-shot" if is_few else shown_name(task)
         for task, shots, is_few in zip(table["task"], table["num_shots"], few, strict=True)
     ]
 
@@ -273,5 +334,5 @@ def label_column(ax: Axes, x: float, heights: np.ndarray, names: Sequence[str], 
         at[row] = limit = min(at[row], limit)
         limit -= gap
     for row, height in zip(order, at, strict=True):
-        name, beside = str(names[row]), {"textcoords": "offset points", "xytext": (9, 0), "va": "center"}
+        name, beside = shown_name(names[row]), {"textcoords": "offset points", "xytext": (9, 0), "va": "center"}
         ax.annotate(name, (x, height), fontsize="x-small", color=colours[row], annotation_clip=False, **beside)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from ..fit import Fit
 from ..transfer import SameCurve, Sufficiency
-from .style import TRANSFER_COLOUR, draw_points, legend, new_axes, style_of
+from .style import TRANSFER_COLOUR, draw_points, legend, new_axes, shown_name, style_of
 
 __all__ = ["plot_same_curve", "plot_sufficiency"]
 
@@ -39,7 +39,7 @@ def plot_sufficiency(result: Sufficiency, factor: str | None = None, *, ax: Axes
     top = 1.7 * np.max(np.abs(result.residuals), initial=1e-12)  # room for the words
     ax.set(
         xscale="log",
-        xlabel=_FACTORS.get(factor, factor.replace("_", " ")),
+        xlabel=_FACTORS.get(factor, shown_name(factor.replace("_", " "))),
         ylabel="downstream accuracy less Eq. 1",
         ylim=(-top, top),
     )
@@ -63,7 +63,7 @@ def plot_same_curve(result: SameCurve, *, task: str = "downstream", ax: Axes | N
     freedom = f"F({result.num_added}, {result.degrees_of_freedom}) = {result.statistic:.2f}"
     text = f"an arm's own {result.effect}: {freedom}, p = {result.p_value:.2g}"
     ax.set_title(text, fontsize="small", loc="left")
-    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy")
+    ax.set(xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy")
     bottom, top = ax.get_ylim()
     num_lines = len(ax.get_legend_handles_labels()[0])
     ax.set_ylim(bottom, top + (top - bottom) * _LEGEND_LINE * (num_lines + 1))  # room for the legend
@@ -77,7 +77,7 @@ def _draw_arms(ax: Axes, x: np.ndarray, y: np.ndarray, names: list[str]) -> None
     for arm in arms:
         colour, marker = style_of(arm, arms)
         member = np.array(names) == arm
-        ax.plot(x[member], y[member], marker, color=colour, mfc="none", mew=1.3, ms=6, label=arm)
+        ax.plot(x[member], y[member], marker, color=colour, mfc="none", mew=1.3, ms=6, label=shown_name(arm))
 
 
 def _label(fit: Fit) -> str:

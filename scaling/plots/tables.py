@@ -12,7 +12,7 @@ from ..tables.audit import CHECKS
 from ..tables.factors import factor_ranges, factor_steps, one_direction
 from ..tables.ranks import RankFlips
 from ..tables.rows import RowComparison
-from .style import STYLES, label_column, legend, legend_above, new_axes, style_of
+from .style import STYLES, label_column, legend, legend_above, new_axes, shown_name, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +63,10 @@ def plot_row_comparison(
         )
     ax.axvline(0, color="0.3", lw=1)
     ax.set_xmargin(0.15)
-    name_rows(ax, [str(task) for task in table.index])
-    ax.set(title=f"{result.name_a} against {result.name_b}", xlabel=x_label or QUANTITIES[quantity])
+    name_rows(ax, [shown_name(task) for task in table.index])
+    ax.set(
+        title=f"{shown_name(result.name_a)} against {shown_name(result.name_b)}", xlabel=x_label or QUANTITIES[quantity]
+    )
     if quantity == "error_cut":
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     legend(ax, "best")
@@ -85,9 +87,8 @@ def plot_factors(differences: pd.DataFrame, *, ax: Axes | None = None, x_label: 
     refused = np.abs(differences.loc[differences["refused"].to_numpy(dtype=bool), "difference"].to_numpy())
     factors = sorted(map(str, factor_ranges(differences).index))
     ax = ax or _tall_axes(round(1.5 * len(steps)) + 3)
-    names = [
-        f"{factor}: {a} → {b} ({num})" for (factor, a, b), num in zip(steps.index, steps["num_pairs"], strict=True)
-    ]
+    shown = [[shown_name(part) for part in step] for step in steps.index]
+    names = [f"{factor}: {a} → {b} ({num})" for (factor, a, b), num in zip(shown, steps["num_pairs"], strict=True)]
     changes = dict(list(pairs.groupby(["factor", "value_a", "value_b"], sort=False)["difference"]))
     for place, step in enumerate(steps.index):
         values = changes[step].to_numpy()
@@ -124,7 +125,7 @@ def plot_rank_flips(result: RankFlips, *, ax: Axes | None = None, y_label: str =
         known = np.flatnonzero(np.isfinite(row))
         if known.size and known[-1] == row.size - 1:
             ends.append((row[-1], str(model), colour))
-    ax.set_xticks(range(values.shape[1]), [str(name) for name in values.columns])
+    ax.set_xticks(range(values.shape[1]), [shown_name(name) for name in values.columns])
     ax.set(xlim=(-0.15, values.shape[1] - 0.55), ylabel=y_label)
     heights, labels, colours = zip(*ends, strict=True) if ends else ((), (), ())
     label_column(ax, values.shape[1] - 1, np.array(heights), labels, colours)
@@ -160,7 +161,7 @@ def plot_audit(checks: pd.DataFrame, *, ax: Axes | None = None, x_label: str = "
     for which, colour, marker, label in ((~bad, _BLUE, "D", "printed"), (bad, _VERMILION, "s", "contradicts")):
         if which.any():
             ax.plot(printed[which], place[which], marker, color=colour, ms=6, label=f"{label} ({which.sum()})")
-    name_rows(ax, checks["where"].tolist())
+    name_rows(ax, [shown_name(where) for where in checks["where"]])
     legend_above(ax, "right", num_columns=3)
     return ax
 

@@ -8,7 +8,16 @@ from matplotlib.axes import Axes
 
 from ..transfer import TransferFit
 from ..transfer.fit import HIDDEN_ALPHA
-from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, TRANSFER_COLOUR, draw_points, legend, new_axes
+from .style import (
+    BESIDE_COLOUR,
+    LAW_COLOUR,
+    SELECTION_LABELS,
+    TRANSFER_COLOUR,
+    draw_points,
+    legend,
+    new_axes,
+    shown_name,
+)
 
 __all__ = ["plot_transfer"]
 
@@ -54,7 +63,7 @@ def plot_transfer(
     shown = trans.downstream if chance is None else np.append(trans.downstream, chance)
     laws = [law for law in (trans, beside) if law is not None]
     values = [*(law.saturation for law in laws if not _is_refuted(law)), *shown]
-    ax.set(xlabel="upstream accuracy", ylabel=f"{task} accuracy", xlim=(_below(trans.upstream, 1.0), 1))
+    ax.set(xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy", xlim=(_below(trans.upstream, 1.0), 1))
     ax.set_ylim(_below(shown, max(values)), min(1.05, max(values) + 0.12 * (max(values) - min(shown))))
     legend(ax, "best")
     return ax

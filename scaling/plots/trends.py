@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..transfer.trends import check_labels
-from .style import label_column, legend, new_axes, style_of
+from .style import label_column, legend, new_axes, shown_name, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def _draw_median(ax: Axes, part: pd.DataFrame, param: str, name: str, colour: st
     complete = by_task.dropna(axis="columns")
     num, of_all = complete.shape[1], by_task.shape[1]
     if num == 0:
-        ax.plot([], [], "-", color=colour, label=f"{name}: no task has all shots")
+        ax.plot([], [], "-", color=colour, label=f"{shown_name(name)}: no task has all shots")
         return
     tasks = f"{num} tasks" if num == of_all else f"the {num} of {of_all} tasks with all shots"
     shots = complete.index.to_numpy(dtype=float)
@@ -89,7 +89,7 @@ def _draw_median(ax: Axes, part: pd.DataFrame, param: str, name: str, colour: st
         ms=7,
         lw=2.5,
         color=colour,
-        label=f"{name}: median of {tasks}",
+        label=f"{shown_name(name)}: median of {tasks}",
     )
 
 

@@ -59,7 +59,7 @@ def plot_tuning(
         Line2D([], [], color="0.4", ls=style, label=of) for style, of in (("-", "held out"), ("--", "evaluation"))
     ]
     legend_beside(ax, handles=handles, fontsize="small")
-    ax.set(xlabel=_LABELS.get(setting, setting.replace("_", " ")), ylabel="error")
+    ax.set(xlabel=_LABELS.get(setting, shown_name(setting.replace("_", " "))), ylabel="error")
     ax.set_title("large: chosen; open: at the end of the range; x: diverged", fontsize="small", loc="left")
     return ax
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from ..transfer import WindowComparison
 from ..transfer.hull_distance import hull_line
-from .style import LAW_COLOUR, STYLES, legend_above, new_axes
+from .style import LAW_COLOUR, STYLES, legend_above, new_axes, shown_name
 
 __all__ = ["plot_windows"]
 
@@ -47,7 +47,7 @@ def plot_windows(
     drawn = np.quantile(np.concatenate([*curves, [best]]), _SHOWN)
     room = _ROOM * float(np.ptp(drawn))
     low, high = float(drawn[0]) - room, max(float(drawn[1]), best) + room
-    what = f"{task} accuracy" + (" less that of the hull" if from_hull else "")
+    what = f"{shown_name(task)} accuracy" + (" less that of the hull" if from_hull else "")
     ax.set(xlabel="upstream accuracy", ylabel=what, xlim=(us.min(), us.max()))
     ax.set_ylim((low, high) if from_hull else (max(low, 0.0), min(high, 1.0)))
     legend_above(ax, markerscale=3)
