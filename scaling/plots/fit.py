@@ -27,7 +27,8 @@ _EXTRAPOLATED = 10.0  # how far beyond the points a law is drawn, as a factor of
 
 def plot_fit(
     fit: Fit | GroupLaw | EnsembleFit, *, groups: Sequence[Any] | None = None, level: float = 0.95,
-    kind: str = "confidence", up_to: float | None = None, ax: Axes | None = None, x_label: str = "x", y_label: str = "error",
+    kind: str = "confidence", up_to: float | None = None, ax: Axes | None = None, x_label: str = "x",
+    y_label: str = "error",
 ) -> Axes:  # fmt: skip
     """The points, the law solid over them and dashed beyond, a band, and the irreducible error where there is one.
 
