@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..command_line import print_line
-from ..errors import FitWarning
+from ..errors import FitError, FitWarning
 from .terminal import print_table, printable
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = ["FIGURE_TYPES", "Answer", "check_figures", "draw_groups", "print_answ
 
 FIGURE_TYPES = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 150
+_LONGEST_TITLE = 60  # characters of a group's name
 _MOST_AXES = 24  # of one figure
 _AXES_INCHES = (8.0, 4.8)  # with a legend beside them
 
@@ -83,7 +84,7 @@ def save_figures(answer: Answer, paths: Sequence[Path]) -> None:
     if not paths:
         return
     if answer.draw is None:
-        raise ValueError("--figure: this answer has no figure")
+        raise (FitError if answer.no else ValueError)("--figure: there is nothing to draw")
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -108,14 +109,17 @@ def check_figures(paths: Sequence[Path]) -> None:
             raise ValueError(f"--figure: {path} cannot be written")
 
 
-def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
-    """One figure of all groups, each on axes of its own with its name above, alone without.
+def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Callable[[], Figure] | None":
+    """What draws one figure of all groups, each on axes of its own below its name; None where there is no group.
 
-    Raises:
-        ValueError: there is none, or there are too many to be read.
+    Drawing raises a ValueError where there are too many to be read.
     """
-    if not 0 < len(draw) <= _MOST_AXES:
-        raise ValueError(f"--figure draws 1 to {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
+    return (lambda: _figure_of(draw)) if draw else None
+
+
+def _figure_of(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
+    if len(draw) > _MOST_AXES:
+        raise ValueError(f"--figure draws at most {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
     import matplotlib.pyplot as plt
 
     columns = min(len(draw), 2)
@@ -125,7 +129,7 @@ def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
     for ax, (name, function) in zip(axes.flat, draw.items(), strict=False):
         function(ax)
         if len(draw) > 1:
-            ax.set_title(name, parse_math=False)
+            ax.set_title(name[:_LONGEST_TITLE], parse_math=False)
     for ax in axes.flat[len(draw) :]:
         ax.remove()
     return figure

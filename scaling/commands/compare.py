@@ -94,7 +94,7 @@ def _laws(asked: CompareAsked) -> Answer:
             "ensembles": {name: plain(mean) for name, mean in ensembles.items()},
         },
         predictions=_predictions(asked, ensembles) if asked.at else None,
-        draw=lambda: _draw_laws(tables),
+        draw=draw_groups({name: lambda ax, table=table: _draw_laws(table, ax) for name, table in tables.items()}),
         no=not any(table["heldout_log_rmse"][~table["is_baseline"]].notna().any() for table in tables.values()),
     )  # fmt: skip
 
@@ -130,10 +130,10 @@ def _law_notes(asked: CompareAsked, tables: Mapping[str, pd.DataFrame]) -> list[
     return notes + kind_lines(kinds for table in tables.values() for kinds in table["warnings"])
 
 
-def _draw_laws(tables: Mapping[str, pd.DataFrame]) -> Any:
+def _draw_laws(table: pd.DataFrame, ax: Any) -> None:
     from ..plots import plot_law_comparison
 
-    return draw_groups({name: lambda ax, t=table: plot_law_comparison(t, ax=ax) for name, table in tables.items()})
+    plot_law_comparison(table, ax=ax)
 
 
 # Families -----------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def _families(asked: CompareAsked) -> Answer:
             "x": asked.x, "y": asked.error_column, "left_out": usable.num_left_out, "reasons": reasons,
             "comparisons": {name: plain(each, asked.level) for name, each in ratios.items()},
         },
-        draw=lambda: _draw_families(asked, ratios),
+        draw=draw_groups({name: lambda ax, each=each: _draw_ratio(asked, each, ax) for name, each in ratios.items()}),
         no=table.empty,
     )  # fmt: skip
 
@@ -204,17 +204,15 @@ def _ratio_notes(ratios: Mapping[str, CostRatio]) -> list[str]:
         notes += [f"{name}: {text}" for text in each.contradictions]
         out: Any = each.left_out.itertuples()
         notes += [f"{name}: left out ({row.method}) at {row.target_error:.4g}: {row.reason}" for row in out]
-        notes += [f"{name}: warning ({warning.kind}): {warning}" for warning in each.warnings]
+        told = [warning for warning in each.warnings if warning.kind != "unreached"]  # those are what is left out
+        notes += [f"{name}: warning ({warning.kind}): {warning}" for warning in told]
     return notes
 
 
-def _draw_families(asked: CompareAsked, ratios: Mapping[str, CostRatio]) -> Any:
+def _draw_ratio(asked: CompareAsked, ratios: CostRatio, ax: Any) -> None:
     from ..plots import plot_cost_ratio
 
-    def one(each: CostRatio) -> Any:
-        return lambda ax: plot_cost_ratio(each, ax=ax, x_label=asked.x, y_label=asked.error_column)
-
-    return draw_groups({name: one(each) for name, each in ratios.items()})
+    plot_cost_ratio(ratios, ax=ax, x_label=asked.x, y_label=asked.error_column)
 
 
 # Both ---------------------------------------------------------------------------------------------------------

@@ -95,7 +95,11 @@ def fit(asked: FitAsked) -> Answer:
     law = asked.chosen_law
     _check(asked, law)
     at = numbers("--at", asked.at, law.num_inputs)
+    if np.any(np.asarray(at) <= 0) or np.any(np.isinf(at)):
+        raise ValueError(f"--at must be positive and finite, got {', '.join(asked.at)}")
     usable = asked.points()
+    if asked.target and max(asked.target) > 1 >= usable.frame[asked.error_column].max():
+        raise ValueError(f"--target must be a fraction like {asked.error_column}, got {max(asked.target):g} (percent?)")
     groups = {name: _selected(asked, runs) for name, runs in groups_of(usable.frame, asked.by).items()}
     fits, rows, written = (_joint if asked.shared else _each)(asked, law, groups)
     predictions = [
@@ -108,7 +112,7 @@ def fit(asked: FitAsked) -> Answer:
         notes=[*_notes(asked, usable, groups), *kind_lines(row["warnings"] for row in rows)],
         values=_values(asked, law, usable, groups) | {"fits": written},
         predictions=_table(asked, predictions, []) if predictions else None,
-        draw=lambda: draw_groups({name: lambda ax, each=each: _draw(asked, each, ax) for name, each in fits.items()}),
+        draw=draw_groups({name: lambda ax, each=each: _draw(asked, each, ax) for name, each in fits.items()}),
         no=not fits or _never(asked, predictions),
     )  # fmt: skip
 
@@ -126,6 +130,8 @@ def _check(asked: FitAsked, law: Law) -> None:
         raise ValueError(f"--shared has intervals of the delta method only, got --interval {asked.interval}")
     if asked.target and law.num_inputs != 1:
         raise ValueError(f"--target needs a law of one input, got {law.name}")
+    if asked.figure and (law.num_inputs > 1 or law.link is not None):
+        raise ValueError(f"--figure draws laws of one positive variable, got {law.name}")
     for name in (*asked.shared, *named_numbers("--fix", asked.fix), *named_ranges("--bound", asked.bound)):
         law.index(name)
 
@@ -213,6 +219,4 @@ def _never(asked: FitAsked, predictions: list[dict[str, Any]]) -> bool:
 def _draw(asked: FitAsked, each: FittedLaw, ax: Any) -> None:
     from ..plots import plot_fit
 
-    if isinstance(each.fit, Fit) and (each.fit.law.num_inputs > 1 or each.fit.law.link is not None):
-        raise ValueError(f"--figure draws laws of one positive variable, got {each.fit.law.name}")
     plot_fit(each.fit, level=asked.level, ax=ax, x_label=asked.x, y_label=asked.error_column)

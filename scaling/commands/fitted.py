@@ -74,18 +74,19 @@ class FittedLaw:
         return [self._target(target) for target in targets]
 
     def _target(self, target: float) -> dict[str, Any]:
-        value = float(self.fit.solve_for_x(target))
-        if self.fit.law.increasing and value == 0:  # never, for a law that grows with x
-            value = np.inf
+        value = float(self._or_never(self.fit.solve_for_x(target)))
         ends = None
         if self.make_draws is not None:
             make = self.make_draws
-            ends = interval_or_none(
-                lambda: derived_interval(lambda draws: draws.solve_for_x(target)[:, 0], make(), level=self.level)
-            )
+            each = lambda draws: self._or_never(draws.solve_for_x(target)[:, 0])  # noqa: E731
+            ends = interval_or_none(lambda: derived_interval(each, make(), level=self.level))
         beyond = decades_beyond(value, self.fit.x) if self.fit.law.link is None else None
         row = {"at": target, "quantity": self.x, "median": value, **interval_columns("", ends)}
         return row | {"prediction_low": None, "prediction_high": None, "decades_beyond": beyond}
+
+    def _or_never(self, x: np.ndarray) -> np.ndarray:
+        """inf where a target is never reached; of a law that grows with x that is 0."""
+        return np.where(x == 0, np.inf, x) if self.fit.law.increasing else x
 
 
 def fitted_law(

@@ -145,7 +145,7 @@ def predict(asked: PredictAsked) -> Answer:
             "level": asked.level, "select": asked.select, "reasons": reasons,
             "laws": {name: _written(each) for name, each in laws.items()},
         },
-        draw=lambda: draw_groups({name: lambda ax, each=each: _draw(each, ax) for name, each in laws.items()}),
+        draw=draw_groups({name: lambda ax, each=each: _draw(each, ax) for name, each in laws.items()}),
         no=bool(reached) and all(np.isinf(reached)),
     )  # fmt: skip
 
