@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..command_line import print_line
-from ..errors import FitWarning
+from ..errors import FitError, FitWarning
 from .terminal import print_table, printable
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def save_figures(answer: Answer, paths: Sequence[Path]) -> None:
     if not paths:
         return
     if answer.draw is None:
-        raise ValueError("--figure: this answer has no figure")
+        raise (FitError if answer.no else ValueError)("--figure: there is nothing to draw")
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -108,14 +108,17 @@ def check_figures(paths: Sequence[Path]) -> None:
             raise ValueError(f"--figure: {path} cannot be written")
 
 
-def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
-    """One figure of all groups, each on axes of its own with its name above, alone without.
+def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Callable[[], Figure] | None":
+    """What draws one figure of all groups, each on axes of its own below its name; None where there is no group.
 
-    Raises:
-        ValueError: there is none, or there are too many to be read.
+    Drawing raises a ValueError where there are too many to be read.
     """
-    if not 0 < len(draw) <= _MOST_AXES:
-        raise ValueError(f"--figure draws 1 to {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
+    return (lambda: _figure_of(draw)) if draw else None
+
+
+def _figure_of(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
+    if len(draw) > _MOST_AXES:
+        raise ValueError(f"--figure draws at most {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
     import matplotlib.pyplot as plt
 
     from ..plots.style import shown_name
