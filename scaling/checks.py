@@ -95,7 +95,8 @@ def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row
     missing = values.isna().to_numpy()
     faults = []
     if required:
-        faults += fault("must not be null", missing & _must_have_value(frame, column))
+        needed = missing & _must_have_value(frame, column) if missing.any() else missing
+        faults += fault("must not be null", needed)
     if missing.all():
         return faults
     if column.kind == "flag":
@@ -116,12 +117,24 @@ def as_numbers(values: pd.Series) -> np.ndarray:
 
 def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:
     """A run that failed or diverged has a row and may have no error; so may a model that was only evaluated, at step 0
-    with status "ok", whose classes need not be the upstream set's."""
-    if column.name in KEY or "status" not in frame:
+    with status "ok", whose classes need not be the upstream set's, and one of a source that is no sweep: papers print
+    errors of tasks without those of the upstream set."""
+    if column.name in KEY:
         return np.ones(len(frame), dtype=bool)
+    printed = _is_printed(frame)
+    if "status" not in frame:
+        return ~printed
     ok, unknown = frame["status"].isin(["ok"]).to_numpy(), frame["status"].isna().to_numpy()
     untrained = as_numbers(frame["step"]) == 0 if "step" in frame else np.zeros(len(frame), dtype=bool)
-    return ok & ~untrained | unknown
+    return (ok & ~untrained | unknown) & ~printed
+
+
+def _is_printed(frame: pd.DataFrame) -> np.ndarray:
+    """Rows whose `source` is a citation, not a sweep."""
+    if "source" not in frame:
+        return np.zeros(len(frame), dtype=bool)
+    source = frame["source"]
+    return (source.notna() & ~source.astype(str).str.startswith("sweep:")).to_numpy(dtype=bool)
 
 
 def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]:

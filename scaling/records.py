@@ -156,8 +156,8 @@ def validate_records(frame: pd.DataFrame) -> None:
     """Check a table of records; one error names every bad column and row.
 
     Checked: the key `run_id, step, weights` and `upstream_error` are there (an error may be null only where
-    `status` is not "ok", or is and the step is 0: a model that was only evaluated), keys do not repeat, fractions lie
-    in [0, 1], counts are whole and not negative.
+    `status` is not "ok", or is and the step is 0: a model that was only evaluated; or where `source` cites a paper,
+    which need not print it), keys do not repeat, fractions lie in [0, 1], counts are whole and not negative.
 
     Raises:
         ValueError: one line a fault: the column, the rows, the values and what is valid.

@@ -13,6 +13,7 @@ import pandas as pd
 import typer
 
 from ..command_line import one_line_errors
+from ..datasets import path_or_data_set
 from ..errors import FitError, FitWarning
 from ..records import read_records
 from ..usable import UsableRuns, usable_runs
@@ -67,17 +68,17 @@ class Asked:
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
 
+    @property
+    def source(self) -> str | Path | pd.DataFrame:
+        """What is read: the path, or the data set of that name."""
+        return path_or_data_set(self.records)
+
     def read(self) -> pd.DataFrame:
         """All rows asked for."""
         return read_records(
-            self.records,
-            columns=columns_of(self.columns),
-            decimal=self.decimal,
-            probe=self.probe,
-            layer=self.layer,
-            weights=self.weights,
-            where=self.where,
-        )
+            self.source, columns=columns_of(self.columns), decimal=self.decimal, probe=self.probe, layer=self.layer,
+            weights=self.weights, where=self.where,
+        )  # fmt: skip
 
     def usable(self, y: str | None = None) -> UsableRuns:
         """The rows that a law of y against x can be fitted to."""

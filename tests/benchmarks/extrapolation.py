@@ -5,7 +5,6 @@ where the examples seen are at most half the largest, score the root mean square
 The reference is the plain mean, in log error, of five laws each with four weightings of the points.
 """
 
-import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +15,11 @@ import numpy as np
 import pandas as pd
 
 from scaling import FitError, FitWarning, fit_law
+from scaling.datasets import paths
+from scaling.datasets.shipped import shipped
 from scaling.ensemble import EnsembleFit, fit_ensemble
 
-NMT = Path(__file__).parents[2] / "data" / "published" / "alabdulmohsin2022_nmt.csv"
+NMT = shipped("published/alabdulmohsin2022_nmt.csv")
 REFERENCE_LAWS = ("power", "saturating_power", "double_saturating_power", "sigmoidal_power", "broken_power")
 LAWS = (*REFERENCE_LAWS, "reciprocal_shift_power", "shifted_power")
 NUM_DRAWS, SEED, LEVEL = 10_000, 0, 0.95
@@ -47,8 +48,9 @@ def read_curves(path: Path) -> Iterator[Curve]:
 
 
 def vision_curves() -> list[Curve]:
-    folder = Path(os.environ["SCALING_DATA_DIR"])
-    return list(read_curves(folder / "revisiting_nsl" / "benchmark_vision_imagenet_birds.csv"))
+    """Of the whole file, which is what is fetched, and of its half the same: ImageNet and Birds."""
+    [path] = paths("fewshot_curves").values()
+    return [curve for curve in read_curves(path) if curve.name.startswith(("inet_", "bird_"))]
 
 
 def weightings(x: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,15 +1,13 @@
 """ImageNet accuracy against five shifted sets: are the best 5 % of timm's models foreseen from the others?
 
-`SCALING_DATA_DIR=... python -m tests.benchmarks.timm_transfer` writes the table to `results/`: minutes on one core.
-The folder holds `timm_results`, the result files of huggingface/pytorch-image-models (`results/`, commit aa4b5850):
-accuracies in percent, a row a model and image size. A model at several sizes, and models of one recipe, are no
-independent draws: intervals that take them for such are too narrow.
+`python -m tests.benchmarks.timm_transfer` writes the table to `results/`: minutes on one core. The data set
+`timm_results` of `scaling.datasets`: accuracies in percent, a row a model and image size. A model at several sizes, and
+models of one recipe, are no independent draws: intervals that take them for such are too narrow.
 
 Then the frontiers of ImageNet error against inference compute, vision transformers against ResNets.
 """
 
 import datetime
-import os
 import re
 import warnings
 from itertools import product
@@ -20,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from scaling import FitError, FitWarning, fit_transfer
+from scaling.datasets import paths
 from scaling.frontier import CostRatio, cost_ratio
 from scaling.transfer import compare_best_models, compare_scalings
 
@@ -54,8 +53,7 @@ accuracy at upstream accuracy 1, with its 95 % interval.
 
 def accuracies(name: str) -> pd.Series:
     """Top-1 accuracy as a fraction, by model and image size."""
-    path = Path(os.environ["SCALING_DATA_DIR"]) / "timm_results" / f"results-{name}.csv"
-    return pd.read_csv(path, thousands=",").set_index(KEY)["top1"] / 100
+    return pd.read_csv(paths("timm_results")[f"results-{name}.csv"], thousands=",").set_index(KEY)["top1"] / 100
 
 
 def models_of(task: str) -> pd.DataFrame:
@@ -95,7 +93,7 @@ def scalings() -> pd.DataFrame:
 
 def inference() -> pd.DataFrame:
     """ImageNet error, inference FLOPs and family of each model and image size that was timed."""
-    path = next((Path(os.environ["SCALING_DATA_DIR"]) / "timm_results").glob("benchmark-infer-*.csv"))
+    path = next(path for name, path in paths("timm_results").items() if name.startswith("benchmark-infer-"))
     timed = pd.read_csv(path, thousands=",").rename(columns={"infer_img_size": "img_size"})
     full = accuracies("imagenet").reset_index()
     # The timings name an architecture, the accuracies its weights: architecture.tag.

@@ -36,3 +36,17 @@ def test_the_faults_found_are_those_of_each_column_by_itself(dtype):
         assert found == one_by_one(frame)
         num_faults += len(found)
     assert bool(num_faults) == (dtype != "boolean")  # which only holds what is true, false or null
+
+
+def test_a_printed_table_needs_no_upstream_error():
+    """Its source cites a paper; a sweep's rows and those of no source need one."""
+    rows = pd.DataFrame(
+        {"run_id": ["a", "b", "c"], "step": 5, "weights": "last", "upstream_error": [np.nan, np.nan, 0.5]}
+    )
+    validate(rows.assign(source="zhai2021"), "records")
+    validate(rows.assign(source="zhai2021", status="ok"), "records")
+    for sources in (["zhai2021", "sweep:x", "x"], ["zhai2021", None, None]):
+        with pytest.raises(ValueError, match=r"upstream_error must not be null; row 1: nan$"):
+            validate(rows.assign(source=sources), "records")
+    with pytest.raises(ValueError, match="weights must not be null; rows 0: None, 1: None, 2: None"):
+        validate(rows.assign(source="zhai2021", weights=None), "records")

@@ -1,0 +1,32 @@
+"""Sweeps that this project has run."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from ..records import read_records
+from .data_set import DataFile, DataSet
+
+__all__ = ["DATA_SETS"]
+
+
+def _read(records: Path, *_: Path) -> pd.DataFrame:
+    return read_records(records.parent)
+
+
+def _sweep(name: str, summary: str, about: str, num_rows: int) -> DataSet:
+    files = tuple(DataFile(f"sweeps/{name}/{table}.parquet") for table in ("records", "evals"))
+    citation = f"sweep:{name}: this project, sweeps run sweeps/configs/{name}.yaml"
+    return DataSet(
+        name, summary, citation, "the project's own", "compute_flops", "upstream_error", about, files, _read, num_rows
+    )
+
+
+DATA_SETS = (
+    _sweep(
+        "demo",
+        "72 small ViTs and ResNets on drawn images of 120 classes, and their probes on 7 drawn tasks",
+        "of the upstream set's test images",
+        72,
+    ),
+)
