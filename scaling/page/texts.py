@@ -1,0 +1,28 @@
+"""Texts of any origin, made fit for a page: what cannot stand there is replaced, what is too long is cut."""
+
+import re
+
+__all__ = ["REPLACEMENT", "readable", "shortened"]
+
+REPLACEMENT = "\ufffd"
+# Neither HTML nor XML may hold these: control characters, lone halves of surrogate pairs, and what is no character.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def readable(text: object) -> str:
+    """As text, with line ends as newlines and U+FFFD for each character that a page may not hold.
+
+    >>> readable("a\\x00b"), readable(0.5)
+    ('a\ufffdb', '0.5')
+    """
+    lines = str(text).replace("\r\n", "\n").replace("\r", "\n")
+    return _FORBIDDEN.sub(REPLACEMENT, lines)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most this many characters, the last an ellipsis where some are left out.
+
+    >>> shortened("ViT-B/16", 8), shortened("ViT-B/16 at 384", 8)
+    ('ViT-B/16', 'ViT-B/1…')
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
