@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["picture_of"]
 
 # Names inside the document come from this text, not from chance, and glyphs are drawn: no font is asked for.
-_SVG = {"svg.hashsalt": "scaling", "svg.fonttype": "path"}
+_SVG: Any = {"svg.hashsalt": "scaling", "svg.fonttype": "path"}
 
 
-def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | Sequence[Hover] = ()) -> Picture:
+def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | list[Hover] | None = None) -> Picture:
     """A drawn figure, or that of these axes, as SVG; the figure is closed. Equal figures give equal bytes.
 
     Args:
         drawn: axes or a figure.
         caption: also what a screen reader says.
         hover: (axes, x, y, labels) of the points that say what they are, x and y in data coordinates, shape (n,); or
-            several of these. Points outside the axes' limits, and those without a place on a logarithmic axis, are
+            a list of these. Points outside the axes' limits, and those without a place on a logarithmic axis, are
             left out.
 
     Raises:
@@ -46,9 +46,9 @@ def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | Sequence[Hover
     """
     import matplotlib.pyplot as plt
 
-    figure = drawn if hasattr(drawn, "savefig") else drawn.get_figure(root=True)
+    figure: Any = drawn.get_figure(root=True)
     svg = _svg(figure)
-    groups = [hover] if isinstance(hover, tuple) and len(hover) == 4 else list(hover)
+    groups: Any = [hover] if isinstance(hover, tuple) else hover or []
     points = [_points_of(figure, *group) for group in groups]
     plt.close(figure)
     return Picture(svg, caption, _joined(points) if points else None)

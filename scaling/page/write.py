@@ -18,6 +18,7 @@ from .texts import readable, shortened
 
 __all__ = ["page_text", "write_page"]
 
+_PACKAGE = "scaling.page"
 _LONGEST_LINE = 120  # characters of a line that a point says
 _LONGEST_ENTRY = 60  # characters of a title in the table of contents
 
@@ -48,8 +49,8 @@ def write_page(
 def page_text(title: str, facts: Mapping[str, object], sections: Sequence[Section]) -> str:
     """The page as a document; equal input gives equal text.
 
-    >>> text = page_text("Runs", {"source": "<script>"}, [Section("Law", paragraphs=("E = 0.1",))])
-    >>> "<dd>&lt;script&gt;</dd>" in text, "http" in text
+    >>> text = page_text("Runs", {"source": "<script>"}, [Section("Law", ("E = 0.1",))])
+    >>> "&lt;script&gt;" in text, "://" in text
     (True, False)
     """
     style, script = _own_text("page.css"), _own_text("page.js")
@@ -76,12 +77,12 @@ def _digest(text: str) -> str:
 
 
 def _own_text(name: str) -> str:
-    return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files(_PACKAGE).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def _environment() -> Environment:
-    loader = PackageLoader(__package__)
+    loader = PackageLoader(_PACKAGE)
     found = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
     found.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return found
@@ -110,8 +111,10 @@ def _picture(picture: Picture) -> dict[str, Any]:
 
 def _points(points: Points) -> list[list[Any]]:
     """x, y and label of each point, by x: the order in which the arrow keys step through them."""
-    labels = [
-        "\n".join(shortened(line, _LONGEST_LINE) for line in readable(text).split("\n")) for text in points.labels
-    ]
+    labels = [_lines(text) for text in points.labels]
     rows = zip(points.x.tolist(), points.y.tolist(), labels, strict=True)
     return [[round(x, 5), round(y, 5), label] for x, y, label in sorted(rows)]
+
+
+def _lines(text: str) -> str:
+    return "\n".join(shortened(line, _LONGEST_LINE) for line in readable(text).split("\n"))
