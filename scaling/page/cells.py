@@ -14,14 +14,15 @@ from .texts import readable, shortened
 __all__ = ["Cell", "Column", "TableCells", "table_cells"]
 
 _MISSING = "–"
-_LONGEST = 60  # characters of a text that are shown
+_LONGEST_NAME, _LONGEST_TEXT = 60, 400  # characters that are shown of one word, and of several
+_LONGEST_LINE = 40  # characters of a text that stands in one line
 _LONGEST_TITLE = 1_000  # characters that are shown while the pointer rests on a cell
 _MOST_DIGITS = 6  # of a whole number among the fractions of its column
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value: the text shown, its full text where that is another, and "number", "text" or "missing"."""
+    """A value: the text shown, its full text where that is another, and "number", "text", "prose" or "missing"."""
 
     text: str
     full: str
@@ -82,5 +83,7 @@ def _number_cell(value: float) -> Cell:
 
 
 def _text_cell(text: str) -> Cell:
-    shown = shortened(" ".join(text.split()), _LONGEST)
-    return Cell(shown, "" if shown == text else shortened(text, _LONGEST_TITLE), "text")
+    words = text.split()
+    shown = shortened(" ".join(words), _LONGEST_TEXT if len(words) > 1 else _LONGEST_NAME)
+    full = "" if shown == text else shortened(text, _LONGEST_TITLE)
+    return Cell(shown, full, "prose" if len(shown) > _LONGEST_LINE else "text")
