@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 NAMES = ["run 10", "run 9", "run 1", "Run 2", None]
 ERRORS = [0.12349, 0.12341, np.nan, np.inf, 3e-5]
 SCREEN = {"width": 1000, "height": 800}
+MOST_MILLISECONDS = 1_000  # that a person waits after a click
 MOST_SECONDS = 3.0  # from the start of the navigation to the load event: what the page is to keep
 
 
@@ -52,9 +53,8 @@ def place_of(page, point):
 
 
 def test_a_page_loads_without_an_error_and_asks_for_nothing_but_itself(opened, tmp_path):
-    found = opened(
-        [Section("Law", ("Text.",), (("outlier", "One."),), (plain_picture(),)), table_section()], {"runs": 5}
-    )
+    law = Section("Law", ("Text.",), (("outlier", "One."),), (plain_picture(),))
+    found = opened([law, table_section()], {"runs": 5})
     assert found.errors == []
     assert found.requests == [(tmp_path / "page.html").as_uri()]
     assert found.page.locator("table tbody tr").count() == len(NAMES)
@@ -190,14 +190,16 @@ def test_hostile_texts_are_texts(opened, tmp_path):
 def test_a_large_page_opens_sorts_and_filters_at_once(opened):
     found = opened(large_sections())
     assert found.load_seconds() < MOST_SECONDS
-    spent = """(act) => { const start = performance.now(); eval(act); document.body.offsetHeight;
-        return performance.now() - start; }"""
     sort = "document.querySelectorAll('thead button')[3].click()"
-    sought = (
-        "const box = document.querySelector('.filter input'); box.value = '99'; box.dispatchEvent(new Event('input'))"
-    )
-    assert found.page.evaluate(spent, sort) < 1000
-    assert found.page.evaluate(spent, sought) < 1000
+    sought = """const box = document.querySelector(".filter input"); box.value = "16-99";
+        box.dispatchEvent(new Event("input"))"""
+    for act in (sort, sought):
+        timed = f"const start = performance.now(); {act}; document.body.offsetHeight; return performance.now() - start"
+        # The least of four: what the machine's other work adds is not the page's. The fourth click sorts up again.
+        assert min(found.page.evaluate(f"() => {{ {timed} }}") for _ in range(4)) < MOST_MILLISECONDS
+    numbers = [float(text) for text in column(found.page, 4)]
+    assert numbers == sorted(numbers)
+    assert len(numbers) == 11  # 99 and 990 to 999
     assert found.errors == []
 
 
