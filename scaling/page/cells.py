@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from .parts import TableView
-from .texts import readable, shortened
+from .texts import prose, readable, shortened
 
 __all__ = ["Cell", "Column", "TableCells", "table_cells"]
 
 _MISSING = "–"
-_LONGEST_NAME, _LONGEST_TEXT = 60, 400  # characters that are shown of one word, and of several
+_LONGEST_NAME, _LONGEST_TEXT = 60, 400  # characters that are shown of a word, and of all
 _LONGEST_LINE = 40  # characters of a text that stands in one line
 _LONGEST_TITLE = 1_000  # characters that are shown while the pointer rests on a cell
 _MOST_DIGITS = 6  # of a whole number among the fractions of its column
@@ -52,7 +52,7 @@ def table_cells(view: TableView) -> TableCells:
     columns = [[_cell(value) for value in _plain(view.frame.iloc[:, k])] for k in range(view.frame.shape[1])]
     headings = [_text_cell(readable(name)) for name in view.frame.columns]
     heads = tuple(Column(name, _is_number(cells)) for name, cells in zip(headings, columns, strict=True))
-    return TableCells(readable(view.caption), readable(view.note), heads, tuple(zip(*columns, strict=True)))
+    return TableCells(prose(view.caption), prose(view.note), heads, tuple(zip(*columns, strict=True)))
 
 
 def _is_number(cells: Sequence[Cell]) -> bool:
@@ -83,7 +83,7 @@ def _number_cell(value: float) -> Cell:
 
 
 def _text_cell(text: str) -> Cell:
-    words = text.split()
-    shown = shortened(" ".join(words), _LONGEST_TEXT if len(words) > 1 else _LONGEST_NAME)
+    words = [shortened(word, _LONGEST_NAME) for word in text.split()]
+    shown = shortened(" ".join(words), _LONGEST_TEXT)
     full = "" if shown == text else shortened(text, _LONGEST_TITLE)
     return Cell(shown, full, "prose" if len(shown) > _LONGEST_LINE else "text")

@@ -14,12 +14,13 @@ from markupsafe import Markup
 
 from .cells import table_cells
 from .parts import Picture, Points, Section
-from .texts import readable, shortened
+from .texts import prose, readable, shortened
 
 __all__ = ["page_text", "write_page"]
 
 _PACKAGE = "scaling.page"
 _LONGEST_LINE = 120  # characters of a line that a point says
+_LONGEST_TITLE, _LONGEST_FACT = 200, 500  # characters
 _LONGEST_ENTRY = 60  # characters of a title in the table of contents
 
 
@@ -55,8 +56,8 @@ def page_text(title: str, facts: Mapping[str, object], sections: Sequence[Sectio
     """
     style, script = _own_text("page.css"), _own_text("page.js")
     return _environment().get_template("page.html").render(
-        title=readable(title),
-        facts={readable(name): readable(value) for name, value in facts.items()},
+        title=prose(title, _LONGEST_TITLE),
+        facts={prose(name, _LONGEST_TITLE): prose(value, _LONGEST_FACT) for name, value in facts.items()},
         sections=[_section(section, place) for place, section in enumerate(sections, start=1)],
         style=Markup(style),
         script=Markup(script),
@@ -90,13 +91,13 @@ def _environment() -> Environment:
 
 def _section(section: Section, place: int) -> dict[str, Any]:
     """What the template shows of a section; names of places on the page are numbers, never texts of the user's."""
-    title = readable(section.title)
+    title = prose(section.title, _LONGEST_TITLE)
     return {
         "id": f"part-{place}",
         "title": title,
         "entry": shortened(title, _LONGEST_ENTRY),
-        "paragraphs": [readable(text) for text in section.paragraphs],
-        "warnings": [(readable(kind), readable(text)) for kind, text in section.warnings],
+        "paragraphs": [prose(text) for text in section.paragraphs],
+        "warnings": [(prose(kind), prose(text)) for kind, text in section.warnings],
         "pictures": [_picture(picture) for picture in section.pictures],
         "tables": [table_cells(view) for view in section.tables],
     }
@@ -106,7 +107,7 @@ def _picture(picture: Picture) -> dict[str, Any]:
     # An image is a document of its own: its names meet no other figure's, and no script in it runs.
     source = f"data:image/svg+xml;base64,{base64.b64encode(picture.svg).decode()}"
     points = None if picture.points is None or not picture.points.labels else _points(picture.points)
-    return {"source": source, "caption": readable(picture.caption), "points": points}
+    return {"source": source, "caption": prose(picture.caption), "points": points}
 
 
 def _points(points: Points) -> list[list[Any]]:

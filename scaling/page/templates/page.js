@@ -25,7 +25,13 @@
     const written = [...body.rows];
     const headings = [...table.tHead.rows[0].cells];
     headings.forEach((heading, column) => {
-      heading.firstElementChild.addEventListener("click", () => {
+      const button = heading.firstElementChild;
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        button.click();
+      });
+      button.addEventListener("click", () => {
         const before = heading.getAttribute("aria-sort");
         const next = before === "ascending" ? "descending" : before === "descending" ? null : "ascending";
         headings.forEach((other) => other.removeAttribute("aria-sort"));
