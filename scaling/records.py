@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .checks import are_plainly_sound, validate
+from .checks import REQUIRED, are_plainly_sound, validate
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 from .selection import check_selection
 from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
@@ -35,6 +35,7 @@ def read_records(
     selection: str = "all",
     x: str = "compute_flops",
     y: str = "upstream_error",
+    only: Callable[[str], bool] | None = None,
 ) -> pd.DataFrame:
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
@@ -49,6 +50,7 @@ def read_records(
             memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
             rows, and every column of the rows selected; that keys do not repeat is checked among these only.
         x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
+        only: of parquet without a selection, whether to read a column of this name; required ones are read anyhow.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
@@ -70,7 +72,7 @@ def read_records(
         records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
-        records = _read_table(source, "records")
+        records = _read_table(source, "records", only=only)
         validate_records(records)
         records = _filtered(records, weights, where)
         if selection != "all":
@@ -164,14 +166,17 @@ def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:
 
 
 def _read_table(
-    source: str | os.PathLike[str] | pd.DataFrame, table: str, run_ids: pd.Series | None = None
+    source: str | os.PathLike[str] | pd.DataFrame,
+    table: str,
+    run_ids: pd.Series | None = None,
+    only: Callable[[str], bool] | None = None,
 ) -> pd.DataFrame:
-    """The whole table, or of parquet files only the rows of some runs."""
+    """The whole table, or of parquet files only the rows of some runs, or some columns."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
     files = _existing_files(Path(source), table)
     if _parquet_path(source) is not None:
-        return _read_parquet_files(files, table, run_ids)
+        return _read_parquet_files(files, table, run_ids, only)
     try:
         return pd.read_csv(source, dtype={"run_id": str})
     except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
@@ -221,16 +226,21 @@ def _table_files(path: Path, table: str) -> list[Path]:
     return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
 
 
-def _read_parquet_files(files: list[Path], table: str, run_ids: pd.Series | None) -> pd.DataFrame:
-    tables = [arrow for file in files if (arrow := _read_parquet(file, run_ids)) is not None]
+def _read_parquet_files(
+    files: list[Path], table: str, run_ids: pd.Series | None, only: Callable[[str], bool] | None
+) -> pd.DataFrame:
+    tables = [arrow for file in files if (arrow := _read_parquet(file, run_ids, only)) is not None]
     if files and not tables and table == "records":
         raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
     return join_tables(tables, table)
 
 
-def _read_parquet(file: Path, run_ids: pd.Series | None) -> pa.Table | None:
+def _read_parquet(file: Path, run_ids: pd.Series | None, only: Callable[[str], bool] | None = None) -> pa.Table | None:
     try:
         with pq.ParquetFile(file) as parquet:
+            if only is not None:
+                names = parquet.schema_arrow.names
+                return parquet.read([name for name in names if name in REQUIRED["records"] or only(name)])
             if run_ids is None or "run_id" not in parquet.schema_arrow.names:
                 return parquet.read()
             return pa.Table.from_batches(map(_rows_of_runs(run_ids), parquet.iter_batches()), parquet.schema_arrow)

@@ -2,4 +2,4 @@
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = ("fit",)
+COMMANDS = ("fit", "report")
