@@ -41,6 +41,7 @@ def _hypothesis(edge: Edge, asked: Asked) -> dict[str, str]:
 
 def _setup(frame: pd.DataFrame, edge: Edge) -> dict[str, str]:
     models = "" if edge.usable is None else counted(edge.x.size, "model")
+    of_params = "without the classifier, as the records' schema says" if "num_params" in frame else ""
     return {
         "number of models": models,
         "model families": values_of(frame, "model_family"),
@@ -51,9 +52,7 @@ def _setup(frame: pd.DataFrame, edge: Edge) -> dict[str, str]:
         "optimizer": values_of(frame, "optimizer"),
         "learning rate": _tuning(frame),
         "how FLOPs are counted": values_of(frame, "flops_rule"),
-        "how parameters are counted": "without the classifier, as the records' schema says"
-        if "num_params" in frame
-        else "",
+        "how parameters are counted": of_params,
         "recipe": values_of(frame, "recipe"),
         "training code": values_of(frame, "git_commit", 3),
     }

@@ -22,7 +22,7 @@ _MOST_OF_GROUP = 5_000
 _MOST_COMPARED = 1_000  # runs of a family in a ratio of costs, whose frontiers are drawn again a thousand times
 _MOST_GROUPS = 8  # with a law of their own
 _FACTOR = 10.0  # how far beyond the runs an error is told
-_LAWS = ("power", "saturating_power", "shifted_power", "double_saturating_power", "broken_power")
+_LAWS = ("power", "saturating_power", "shifted_power", "double_saturating_power")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,12 @@ def find_edge(frame: pd.DataFrame, asked: Asked) -> Edge:
         usable, x, y, best, fitted, front, convention, pd.DataFrame(rows), ratio, laws,
         reason, ratio_reason, laws_reason, tuple(notes + found), num_left,
     )  # fmt: skip
+
+
+def _no_edge(reason: str, notes: list[Note]) -> Edge:
+    none, rows = np.empty(0), np.empty(0, dtype=np.int64)
+    why = (reason, reason, reason)
+    return Edge(None, none, none, rows, rows, None, None, pd.DataFrame(), None, None, *why, tuple(notes))
 
 
 def _law_of(x: np.ndarray, y: np.ndarray, asked: Asked) -> FrontierFit:

@@ -72,7 +72,8 @@ def frontier_picture(edge: Edge, asked: Asked) -> Picture:
     rows = drawn_rows(edge.x.size, np.union1d(marked, edge.best), asked.rng)
     frame, x, y = edge.usable.frame.iloc[rows], edge.x[rows], edge.y[rows]
     labels = group_labels(frame, asked.by)
-    ends = {"x_label": _LABELS.get(asked.x, short(asked.x, 60)), "y_label": _LABELS.get(asked.y, short(asked.y, 60))}
+    x_label, y_label = (_LABELS.get(name, short(name, 60)) for name in (asked.x, asked.y))
+    ends: dict[str, Any] = {"x_label": x_label, "y_label": y_label}
     if edge.front is None:
         ax = _points_only(x, y, labels, **ends)
     else:
@@ -80,7 +81,7 @@ def frontier_picture(edge: Edge, asked: Asked) -> Picture:
         ax = plot_frontier(shown, groups=labels, level=asked.level, **ends)
         _draw_convention(ax, edge)
     _as_they_are(ax)
-    caption = f"{ends['y_label']} against {ends['x_label']}: {_share(rows.size, edge.x.size)}."
+    caption = f"{y_label} against {x_label}: {_share(rows.size, edge.x.size)}."
     if edge.front is not None:
         caption += f" The band is the {asked.level:.0%} interval of the law of the edge of the runs."
     return picture_of(ax, caption, hover=(ax, x, y, hover_labels(frame, (asked.x, x), (asked.y, y))))
@@ -97,7 +98,7 @@ def transfer_picture(frame: pd.DataFrame, trans: TransferFit, task: str, asked: 
     ax = plot_transfer(shown, groups=group_labels(kept, asked.by), level=asked.level, task=short(task, 50))
     _as_they_are(ax)
     hover = hover_labels(kept, ("upstream accuracy", shown.upstream), (f"{short(task, 40)} accuracy", shown.downstream))
-    caption = f"{short(task)} against upstream accuracy: {_share(rows.size, len(frame))}, the law with its {asked.level:.0%} band."
+    caption = f"{short(task)} against upstream accuracy: {_share(rows.size, len(frame))}."
     return picture_of(ax, caption, hover=(ax, shown.upstream, shown.downstream, hover))
 
 

@@ -59,8 +59,8 @@ def _frontier_sentences(edge: Edge, asked: Asked) -> list[str]:
         )
     row = edge.table.iloc[0]
     if pd.notna(row.get("error at 10x")):
-        ends = (row[f"error at 10x{end}"] for end in ("", " low", " high"))
-        said.append(f"At ten times the largest {asked.x} ({number(edge.far)}) the law says {between(*ends)}.")
+        told = between(*(row[f"error at 10x{end}"] for end in ("", " low", " high")))
+        said.append(f"At ten times the largest {asked.x} ({number(edge.far)}) the law says {told}.")
     if unsure := [kind for kind in _UNSURE if kind in kinds]:
         said.append(f"Do not rely on this law: {', '.join(unsure)}; see the warnings.")
     return said
@@ -92,4 +92,5 @@ def _of_task(task: TaskFit, asked: Asked) -> str:
     if task.is_refuted:
         return f"{name}: best accuracy {number(task.best)}; no saturation can be read: the models contradict the law."
     ends = between(task.trans.saturation, *task.trans.saturation_interval(asked.level))
-    return f"{name}: best accuracy {number(task.best)}, saturation {ends}."
+    above = " The best lies above it, as noise may." if task.best > task.trans.saturation else ""
+    return f"{name}: best accuracy {number(task.best)}, saturation {ends}.{above}"

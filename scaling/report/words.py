@@ -46,9 +46,10 @@ def values_of(frame: pd.DataFrame, name: str, most: int = 6) -> str:
     """The distinct values of a column, the commonest first, "" where there is none."""
     if name not in frame:
         return ""
-    counts = frame[name].astype(object).dropna().map(_plain).value_counts()
+    values = frame[name].dropna()
+    counts = (values.astype(str) if values.dtype == object else values).value_counts()
     more = len(counts) - most
-    named = ", ".join(short(value, 40) for value in counts.index[:most])
+    named = ", ".join(short(_plain(value), 40) for value in counts.index[:most])
     return named + (f" and {more:,} more" if more > 0 else "")
 
 

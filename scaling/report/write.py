@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -135,7 +134,8 @@ def _frontier_section(edge: Edge, asked: Asked) -> Section:
     elif asked.by is not None:
         said.append(f"No ratio of costs: {edge.ratio_reason}.")
     if edge.laws is not None:
-        views.append(TableView("Laws on the Pareto points, by held-out error", edge.laws))
+        laws = edge.laws.assign(warnings=edge.laws["warnings"].map(", ".join))
+        views.append(TableView("Laws on the Pareto points, by held-out error", laws))
     return Section("The frontier", tuple(said), pictures=(frontier_picture(edge, asked),), tables=tuple(views))
 
 
@@ -143,9 +143,8 @@ def _transfer_section(tasks: list[TaskFit], asked: Asked) -> Section:
     if not tasks:
         return Section("Transfer", ("No transfer: the records have no column of a downstream task.",))
     fitted = [task for task in tasks if task.trans is not None]
-    pictures: Any = (
-        transfer_picture(task.frame, task.trans, task.name, asked) for task in fitted[:_MOST_PICTURES] if task.trans
-    )
+    drawn = [(task, task.trans) for task in fitted[:_MOST_PICTURES] if task.trans is not None]
+    pictures = (transfer_picture(task.frame, trans, task.name, asked) for task, trans in drawn)
     said = []
     if len(fitted) > _MOST_PICTURES:
         said.append(f"The first {_MOST_PICTURES} of {len(fitted)} tasks with a law are drawn; all are in the table.")
