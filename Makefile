@@ -1,7 +1,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-slow bench lint clean
+# The browsers that the tests look for, in their order.
+BROWSERS := chromium chromium-browser google-chrome
+
+.PHONY: run test test-slow test-browser bench lint clean
 
 # Each stamp holds one level of installed extras; it is renewed when pyproject.toml changes.
 .venv/.sweeps: pyproject.toml
@@ -23,6 +26,11 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
+
+test-browser: .venv/.dev
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	echo "A browser is needed: apt-get install chromium" >&2; exit 1
+	$(BIN)/python -m pytest -m browser
 
 bench: .venv/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds

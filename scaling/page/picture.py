@@ -47,11 +47,28 @@ def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | list[Hover] | 
     import matplotlib.pyplot as plt
 
     figure: Any = drawn.get_figure(root=True)
+    _make_drawable(figure)
     svg = _svg(figure)
     groups: Any = [hover] if isinstance(hover, tuple) else hover or []
     points = [_points_of(figure, *group) for group in groups]
     plt.close(figure)
     return Picture(svg, caption, _joined(points) if points else None)
+
+
+def _make_drawable(figure: Figure) -> None:
+    """Names are texts of any kind: no character that cannot be drawn, and dollar signs that are no formula as text."""
+    from matplotlib.mathtext import MathTextParser
+    from matplotlib.text import Text
+
+    parser = MathTextParser("path")
+    for text in figure.findobj(Text):
+        words = text.get_text()
+        text.set_text(readable(words))
+        if text.get_parse_math() and words.count("$") > 1:
+            try:
+                parser.parse(text.get_text())
+            except ValueError:
+                text.set_parse_math(False)
 
 
 def _svg(figure: Figure) -> bytes:

@@ -16,6 +16,7 @@ _FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
+_MOST_MILLISECONDS = 10_000  # a large page on a busy machine opens in two seconds
 
 
 @dataclass
@@ -62,6 +63,7 @@ def open_page(running_browser):
 
     def opened(path: Path, **options: Any) -> OpenedPage:
         contexts.append(running_browser.new_context(**options))
+        contexts[-1].set_default_timeout(_MOST_MILLISECONDS)
         found = _recorded(contexts[-1].new_page())
         found.goto(Path(path))
         return found
