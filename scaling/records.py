@@ -11,7 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from .cell_numbers import check_decimal, typed_frame
 from .checks import REQUIRED, are_plainly_sound, validate
+from .column_map import as_flags, map_columns, text_columns
+from .csv_tables import is_csv, read_csv_table
+from .partitions import partition_columns, partition_values
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 from .selection import check_selection
 from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
@@ -27,6 +31,8 @@ _PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "c
 def read_records(
     source: str | os.PathLike[str] | pd.DataFrame,
     *,
+    columns: Mapping[str, str] | None = None,
+    decimal: str | None = None,
     probe: str = "whitened",
     layer: str = "pre_logits",
     weights: str | None = "last",
@@ -40,7 +46,13 @@ def read_records(
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
     Args:
-        source: a sweep's folder, a parquet file, a folder of parquet files, a csv file, or a DataFrame.
+        source: a sweep's folder, a parquet file, a folder of parquet files (subfolders `family=vit` are columns), a csv
+            file (.csv, .tsv, .txt, also .gz, with any separator of , ; and tab, and decimal commas), or a DataFrame.
+        columns: a table of your own: the name of each column of records with that of yours, an expression over yours,
+            or several joined by commas, `{"upstream_error": "1 - top1 / 100", "run_id": "model,img_size"}`. All of
+            your columns are kept. `run_id`, `step` and `weights` may be missing; the table is read into memory, and
+            task columns are its own.
+        decimal: "." or ",", where a csv has cells that can be read two ways ("1,234"); None finds it out.
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
         wide: False leaves the downstream columns out.
@@ -50,7 +62,7 @@ def read_records(
             memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
             rows, and every column of the rows selected; that keys do not repeat is checked among these only.
         x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
-        only: of parquet without a selection, whether to read a column of this name; required ones are read anyhow.
+        only: of parquet without a selection or `columns`, whether to read a column of this name; required ones are read anyhow.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
@@ -67,12 +79,17 @@ def read_records(
     0      a    10    last             0.3
     """
     check_selection(selection)
-    parquet = _parquet_path(source)
-    if selection != "all" and parquet is not None:
+    check_decimal(decimal)
+    parquet = _parquet_path(source) if columns is None else None
+    if selection != "all" and parquet is not None and not _is_partitioned(parquet):
         records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
-        records = _read_table(source, "records", only=only)
+        records = (
+            _read_table(source, "records", decimal=decimal, only=only)
+            if columns is None
+            else _mapped(source, columns, decimal)
+        )
         validate_records(records)
         records = _filtered(records, weights, where)
         if selection != "all":
@@ -162,25 +179,39 @@ def validate_records(frame: pd.DataFrame) -> None:
 
 def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:
     """Where parquet lies; None for a frame, and for a csv file, which is read whole."""
-    return None if isinstance(source, pd.DataFrame) or Path(source).suffix.lower() == ".csv" else Path(source)
+    return None if isinstance(source, pd.DataFrame) or is_csv(Path(source)) else Path(source)
 
 
 def _read_table(
     source: str | os.PathLike[str] | pd.DataFrame,
     table: str,
     run_ids: pd.Series | None = None,
+    decimal: str | None = None,
     only: Callable[[str], bool] | None = None,
 ) -> pd.DataFrame:
     """The whole table, or of parquet files only the rows of some runs, or some columns."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
-    files = _existing_files(Path(source), table)
+    path = Path(source)
+    files = _existing_files(path, table)
     if _parquet_path(source) is not None:
-        return _read_parquet_files(files, table, run_ids, only)
-    try:
-        return pd.read_csv(source, dtype={"run_id": str})
-    except ValueError as error:  # pandas' parser errors and undecodable text are ValueErrors
-        raise ValueError(f"{os.fspath(source)} cannot be read as csv: {error}") from error
+        return _read_parquet_files(files, table, run_ids, path, only)
+    texts = [name for name, column in TABLES[table].items() if column.kind == "text"]
+    frame, written = read_csv_table(path, decimal=decimal, texts=texts)
+    return as_flags(frame.assign(**{str(name): written[name] for name in written}))
+
+
+def _mapped(
+    source: str | os.PathLike[str] | pd.DataFrame, columns: Mapping[str, str], decimal: str | None
+) -> pd.DataFrame:
+    """A table of the user's own with the columns of records; texts of numbers in it are numbers."""
+    texts = text_columns(columns)
+    if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
+        _existing_files(Path(source), "records")
+        frame, written = read_csv_table(Path(source), decimal=decimal, texts=texts)
+        return map_columns(frame, columns, written)
+    frame = _read_table(source, "records")
+    return map_columns(typed_frame(frame, decimal), columns, frame[[name for name in frame if name in texts]])
 
 
 def _existing_files(path: Path, table: str) -> list[Path]:
@@ -226,13 +257,22 @@ def _table_files(path: Path, table: str) -> list[Path]:
     return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
 
 
+def _is_partitioned(path: Path) -> bool:
+    return path.is_dir() and any(partition_values(file, path) for file in _existing_files(path, "records"))
+
+
 def _read_parquet_files(
-    files: list[Path], table: str, run_ids: pd.Series | None, only: Callable[[str], bool] | None
+    files: list[Path], table: str, run_ids: pd.Series | None, root: Path, only: Callable[[str], bool] | None
 ) -> pd.DataFrame:
-    tables = [arrow for file in files if (arrow := _read_parquet(file, run_ids, only)) is not None]
-    if files and not tables and table == "records":
+    found = {file: arrow for file in files if (arrow := _read_parquet(file, run_ids, only)) is not None}
+    if files and not found and table == "records":
         raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
-    return join_tables(tables, table)
+    frame = join_tables(list(found.values()), table)
+    values = [partition_values(file, root) for file in found]
+    if table != "records" or not any(values):
+        return frame
+    more = partition_columns(values, [arrow.num_rows for arrow in found.values()])
+    return frame.assign(**{str(name): more[name] for name in more if name not in frame})
 
 
 def _read_parquet(file: Path, run_ids: pd.Series | None, only: Callable[[str], bool] | None = None) -> pa.Table | None:

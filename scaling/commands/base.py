@@ -18,7 +18,7 @@ from ..records import read_records
 from ..usable import UsableRuns, usable_runs
 from .answer import FIGURE_TYPES, Answer, print_answer, save_figure
 
-__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "takes"]
+__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "takes"]
 
 SAYS_NO, WRONG_USE = 1, 2
 
@@ -35,6 +35,7 @@ class Asked:
     columns: Annotated[
         list[str], typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
     ] = field(default_factory=list)
+    decimal: Annotated[str | None, typer.Option(help="Decimal separator of a csv, where unclear: . or ,")] = None
     x: Annotated[str, typer.Option(help="Column of the cost.")] = "compute_flops"
     y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error, or the task's.")] = None
     task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
@@ -69,11 +70,39 @@ class Asked:
 
     def read(self) -> pd.DataFrame:
         """All rows asked for."""
-        return read_records(self.records, probe=self.probe, layer=self.layer, weights=self.weights, where=self.where)
+        return read_records(
+            self.records,
+            columns=columns_of(self.columns),
+            decimal=self.decimal,
+            probe=self.probe,
+            layer=self.layer,
+            weights=self.weights,
+            where=self.where,
+        )
 
     def usable(self, y: str | None = None) -> UsableRuns:
         """The rows that a law of y against x can be fitted to."""
         return usable_runs(self.read(), self.x, y or self.error_column)
+
+
+def columns_of(options: list[str]) -> dict[str, str] | None:
+    """The mapping that `--column NAME=EXPRESSION` gives, None where there is none.
+
+    Raises:
+        ValueError: an option has no name or no expression, or a name is given twice.
+
+    >>> columns_of(["run_id=model", "upstream_error=1 - top1 / 100"])
+    {'run_id': 'model', 'upstream_error': '1 - top1 / 100'}
+    """
+    columns: dict[str, str] = {}
+    for option in options:
+        name, _, value = (part.strip() for part in option.partition("="))
+        if not name or not value:
+            raise ValueError(f"--column must be NAME=EXPRESSION, as in 'upstream_error=1 - top1 / 100', got {option!r}")
+        if name in columns:
+            raise ValueError(f"--column {name} is given twice, as {columns[name]!r} and as {value!r}")
+        columns[name] = value
+    return columns or None
 
 
 def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:

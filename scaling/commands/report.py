@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from .answer import Answer
-from .base import takes
+from .base import columns_of, takes
 
 __all__ = ["report"]
 
@@ -45,20 +45,12 @@ def report(
     """Write one self-contained page of what the records say."""
     from ..report import write_report
 
-    columns = dict(_pair(text) for text in asked.columns) or None
     names = ("decimal", "x", "y", "by", "where", "weights", "probe", "layer", "law", "level", "seed")
     options = {name: getattr(asked, name) for name in names}
-    done = write_report(asked.records, output, title=title, columns=columns, **options)
+    done = write_report(asked.records, output, title=title, columns=columns_of(asked.columns), **options)
     row = {"page": str(done.path), "rows": done.num_rows, "runs": done.num_runs, **done.num_by_status}
     row |= {"fitted": done.num_fitted, "tasks": done.num_tasks, "bytes": done.num_bytes}
     warned = [{"kind": kind, "text": text} for kind, text in done.warnings]
     kinds = ", ".join(dict.fromkeys(kind for kind, _ in done.warnings))
     notes = [f"warnings, in the page: {kinds}"] if kinds else []
     return Answer(pd.DataFrame([row]), notes=notes, values={"page_warnings": warned})
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, expression = text.partition("=")
-    if not (name and sign and expression):
-        raise ValueError(f"--column must be NAME=EXPRESSION, got {text!r}")
-    return name.strip(), expression.strip()

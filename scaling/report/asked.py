@@ -60,12 +60,8 @@ def read_asked(
         ValueError: bad records, no row, or no such column.
     """
     check_level(asked.level)
-    options: dict[str, Any] = {"probe": asked.probe, "layer": asked.layer, "weights": asked.weights}
-    if columns is None and decimal is None:
-        options["only"] = asked.is_shown
-    else:
-        options |= {"columns": columns, "decimal": decimal}
-    frame = read_records(source, where=asked.where, **options)
+    choice = {"probe": asked.probe, "layer": asked.layer, "weights": asked.weights, "where": asked.where}
+    frame = read_records(source, columns=columns, decimal=decimal, only=asked.is_shown, **choice)
     if frame.empty:
         raise ValueError(
             f"no rows to report of in {os.fspath(source) if not isinstance(source, pd.DataFrame) else 'the table'}"

@@ -1,0 +1,264 @@
+"""A user's own columns under the names of records: `columns={"upstream_error": "1 - top1 / 100", "run_id": "model"}`.
+
+An expression is arithmetic over columns, evaluated here node by node: nothing else in it can run.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .checks import as_numbers
+from .inputs import check_columns
+from .schema import KEY, RECORDS
+
+__all__ = ["as_flags", "map_columns", "text_columns"]
+
+_MOST_CHARACTERS = 1000
+_WHOLE = 1e-9  # 1e6 * 86.57 is 86570000.00000001: a count that is whole but for rounding
+_ALLOWED = "columns, numbers, + - * / ** ( ) and exp, log, log10, sqrt"
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: np.negative, ast.UAdd: np.positive}
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": np.exp, "log": np.log, "log10": np.log10, "sqrt": np.sqrt}
+_REFUSED = {
+    ast.Attribute: "an attribute", ast.Call: "a call", ast.Subscript: "a subscript", ast.Compare: "a comparison",
+    ast.BoolOp: "and/or", ast.IfExp: "a condition", ast.Lambda: "a function", ast.Constant: "a text or constant",
+    ast.BinOp: "an operator", ast.UnaryOp: "an operator", ast.Tuple: "a comma",
+}  # fmt: skip
+_WORDS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+
+
+def map_columns(frame: pd.DataFrame, columns: Mapping[str, str], written: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The table with new columns, and the key of records where it has none.
+
+    A value of `columns` is the exact name of a column; an expression over columns (+ - * / ** and parentheses,
+    numbers, exp, log, log10, sqrt; a name that is no plain word stands in `backticks`); or, for a column of texts,
+    several names joined by commas, whose values are joined by "@". All columns keep their own names too. A missing
+    `run_id` is "row 0", "row 1", ..., a missing `step` 0, `weights` "last", `status` "ok", or "failed" where a trained
+    model has no error.
+
+    Args:
+        frame: with text names.
+        columns: the value of each new column.
+        written: the texts of columns of `frame` that look like numbers.
+
+    Raises:
+        ValueError: a name that is no column (near ones are told), an expression that is none, or one that is not finite
+            in a row, or keys that repeat (a column that would tell them apart is told).
+
+    >>> frame = pd.DataFrame({"model": ["a", "b"], "top1": [81.0, 83.0], "GMACs": [4.0, 8.0]})
+    >>> map_columns(frame, {"run_id": "model", "upstream_error": "1 - top1 / 100"})[["run_id", "upstream_error"]]
+      run_id  upstream_error
+    0      a            0.19
+    1      b            0.17
+    """
+    _check_texts(columns)
+    texts = frame if written is None else frame.assign(**{str(name): written[name] for name in written})
+    made = {name: _column(frame, texts, name, value) for name, value in columns.items()}
+    own = {name: texts[name] for name in frame if _kind(name) == "text" and name not in made}
+    mapped = frame.assign(**own, **made)
+    missing = {name: value for name, value in _missing_key(mapped).items() if name not in mapped}
+    mapped = mapped.assign(**missing)
+    if "status" not in mapped and "upstream_error" in mapped:
+        mapped["status"] = _status(mapped)
+    mapped = as_flags(mapped)
+    _check_keys(mapped, frame, columns)
+    return mapped[[*columns, *missing, *(name for name in mapped if name not in columns and name not in missing)]]
+
+
+def text_columns(columns: Mapping[str, str]) -> set[str]:
+    """Names of a table's columns that records hold as texts: run_id "007" is no number."""
+    _check_texts(columns)
+    names = {name for name, column in RECORDS.items() if column.kind == "text"}
+    return names | {part for value in columns.values() for part in (value, *_parts(value))}
+
+
+def as_flags(frame: pd.DataFrame) -> pd.DataFrame:
+    """With true and false where flags of records are written as yes, no, True, 1 or the like."""
+    flags = {}
+    for name in frame.columns:
+        if _kind(name) == "flag" and frame[name].dtype != bool:
+            words = frame[name].map(lambda value: _WORDS.get(str(value).strip().lower(), value), na_action="ignore")
+            flags[name] = words.astype(bool) if set(words) <= {True, False} else words.astype(object)
+    return frame.assign(**flags) if flags else frame
+
+
+# One column ---------------------------------------------------------------------------------------------------
+
+
+def _check_texts(columns: Mapping[str, str]) -> None:
+    for name, value in columns.items():
+        if not isinstance(name, str) or not isinstance(value, str) or not name.strip() or not value.strip():
+            raise ValueError(f"columns must be texts, such as {{'upstream_error': '1 - top1 / 100'}}, got {columns!r}")
+
+
+def _kind(name: Any) -> str:
+    return RECORDS[name].kind if name in RECORDS else "number"
+
+
+def _parts(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",")]
+
+
+def _column(frame: pd.DataFrame, texts: pd.DataFrame, name: str, value: str) -> pd.Series:
+    if value in frame:
+        return _joined([texts[value]]) if _kind(name) == "text" else frame[value]
+    parts = _parts(value)
+    if _kind(name) == "text" or (len(parts) > 1 and all(part in frame for part in parts)):
+        check_columns(frame, *parts)
+        return _joined([texts[part] for part in parts])
+    try:
+        numbers = evaluate(frame, value)
+    except ValueError as error:
+        raise ValueError(f"{name} = {value!r}: {error}") from None
+    if _kind(name) == "count":
+        numbers = _whole(numbers)
+    return pd.Series(numbers, index=frame.index)
+
+
+def _joined(columns: list[pd.Series]) -> pd.Series:
+    """Null where one of them is."""
+    words = columns[0].astype("string")
+    for column in columns[1:]:
+        words = words + "@" + column.astype("string")
+    return words.astype(object).where(words.notna(), None)
+
+
+def _whole(numbers: np.ndarray) -> np.ndarray:
+    whole = np.rint(numbers)
+    numbers = np.where(np.abs(numbers - whole) <= _WHOLE * np.abs(whole), whole, numbers)
+    exact = np.isfinite(numbers).all() and (np.abs(numbers) < 2**53).all() and (numbers == np.rint(numbers)).all()
+    return numbers.astype(np.int64) if exact else numbers
+
+
+# Expressions --------------------------------------------------------------------------------------------------
+
+
+def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
+    """An arithmetic expression over columns as float64, shape (rows,), NaN where one of its columns has no value.
+
+    Raises:
+        ValueError: what is no column, no number or not allowed, or the first row that is not finite.
+
+    >>> evaluate(pd.DataFrame({"top 1": [80.0, 90.0]}), "1 - `top 1` / 100")
+    array([0.2, 0.1])
+    """
+    tree, quoted = _parsed(expression)
+    used: dict[str, np.ndarray] = {}
+
+    def value(node: ast.AST) -> Any:
+        match node:
+            case ast.Constant(value=bool() | complex()):
+                raise _refusal(node)
+            case ast.Constant(value=int() | float() as number):
+                return _number(number)
+            case ast.Name(id=name):
+                name = quoted.get(name, name)
+                if name not in used:
+                    used[name] = _numbers(frame, name)
+                return used[name]
+            case ast.BinOp(op=op) if type(op) in _BINARY:
+                return _BINARY[type(op)](value(node.left), value(node.right))
+            case ast.UnaryOp(op=op) if type(op) in _UNARY:
+                return _UNARY[type(op)](value(node.operand))
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
+                return _FUNCTIONS[name](value(argument))
+        raise _refusal(node)
+
+    with np.errstate(all="ignore"):
+        numbers = np.broadcast_to(np.asarray(value(tree), dtype=float), (len(frame),)).copy()
+    _check_finite(numbers, used)
+    return numbers
+
+
+def _parsed(expression: str) -> tuple[ast.expr, dict[str, str]]:
+    """The tree, and the columns that stand in backticks by the names they have in it."""
+    if len(expression) > _MOST_CHARACTERS:
+        raise ValueError(f"an expression has at most {_MOST_CHARACTERS} characters, got {len(expression)}")
+    quoted: dict[str, str] = {}
+
+    def plain(found: re.Match) -> str:
+        name = f"_quoted_{len(quoted)}_"
+        quoted[name] = found[1]
+        return f" {name} "
+
+    words = re.sub("`([^`]*)`", plain, expression).strip()
+    try:
+        return ast.parse(words, mode="eval").body, quoted
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"this is no column and no expression of {_ALLOWED}; odd names stand in `backticks`") from None
+
+
+def _refusal(node: ast.AST) -> ValueError:
+    what = _REFUSED.get(type(node), type(node).__name__)
+    return ValueError(f"{what} ({ast.unparse(node)[:60]}) is not allowed: only {_ALLOWED}")
+
+
+def _number(number: float) -> np.float64:
+    try:
+        return np.float64(number)
+    except OverflowError:
+        raise ValueError("a number is too large") from None
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+    check_columns(frame, name)
+    values = frame[name]
+    if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
+        raise ValueError(f"column {name!r} must hold numbers, it holds times")
+    numbers = as_numbers(values)
+    bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+    if bad.size:
+        raise ValueError(
+            f"column {name!r} must hold numbers; row {bad[0]} is {str(values.iloc[bad[0]])[:60]!r} ({bad.size} such)"
+        )
+    return numbers
+
+
+def _check_finite(numbers: np.ndarray, used: dict[str, np.ndarray]) -> None:
+    """A division by zero is no missing value."""
+    given = np.ones(len(numbers), dtype=bool)
+    for values in used.values():
+        given &= ~np.isnan(values)
+    bad = np.flatnonzero(given & ~np.isfinite(numbers))
+    if bad.size:
+        of = ", ".join(f"{name} = {values[bad[0]]:g}" for name, values in used.items())
+        raise ValueError(f"the result must be finite; row {bad[0]} is {numbers[bad[0]]} ({of}; {bad.size} such)")
+
+
+# The key ------------------------------------------------------------------------------------------------------
+
+
+def _missing_key(frame: pd.DataFrame) -> dict[str, Any]:
+    return {"run_id": [f"row {i}" for i in range(len(frame))], "step": 0, "weights": "last"}
+
+
+def _status(frame: pd.DataFrame) -> np.ndarray:
+    has_error = frame["upstream_error"].notna().to_numpy() | (as_numbers(frame["step"]) == 0)
+    return np.where(has_error, "ok", "failed").astype(object)
+
+
+def _check_keys(mapped: pd.DataFrame, frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
+    repeated = mapped.duplicated(list(KEY)).to_numpy()
+    if not repeated.any():
+        return
+    row, value = int(np.argmax(repeated)), columns.get("run_id", "run_id")
+    suggested = next((name for name in frame if _tells_apart(mapped, frame, name)), None)
+    hint = f"run_id={f'{value},{suggested}'!r}" if suggested else "run_id='model,img_size'"
+    raise ValueError(
+        f"run_id, step, weights must not repeat; row {row} is the second with {mapped['run_id'].iloc[row]!r}"
+        f" ({repeated.sum()} such): name several columns that tell the rows apart, columns={{...}} with {hint}"
+    )
+
+
+def _tells_apart(mapped: pd.DataFrame, frame: pd.DataFrame, name: str) -> bool:
+    """Of measured numbers no name is made."""
+    if name in KEY or pd.api.types.is_float_dtype(frame[name]):
+        return False
+    key = mapped[list(KEY)].assign(more=frame[name].astype(str))
+    return not key.duplicated().any()
