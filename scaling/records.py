@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .cell_numbers import check_decimal, typed_frame
-from .checks import are_plainly_sound, validate
+from .checks import REQUIRED, are_plainly_sound, validate
 from .column_map import as_flags, map_columns, text_columns
 from .csv_tables import is_csv, read_csv_table
 from .partitions import partition_columns, partition_values
@@ -41,6 +41,7 @@ def read_records(
     selection: str = "all",
     x: str = "compute_flops",
     y: str = "upstream_error",
+    only: Callable[[str], bool] | None = None,
 ) -> pd.DataFrame:
     """Records with one column a downstream task, from a sweep folder, parquet (file or folder), csv or DataFrame.
 
@@ -61,6 +62,7 @@ def read_records(
             memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
             rows, and every column of the rows selected; that keys do not repeat is checked among these only.
         x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
+        only: of parquet without a selection or `columns`, whether to read a column of this name; required ones are read anyhow.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
@@ -84,7 +86,9 @@ def read_records(
         validate_records(records)
     else:
         records = (
-            _read_table(source, "records", decimal=decimal) if columns is None else _mapped(source, columns, decimal)
+            _read_table(source, "records", decimal=decimal, only=only)
+            if columns is None
+            else _mapped(source, columns, decimal)
         )
         validate_records(records)
         records = _filtered(records, weights, where)
@@ -183,14 +187,15 @@ def _read_table(
     table: str,
     run_ids: pd.Series | None = None,
     decimal: str | None = None,
+    only: Callable[[str], bool] | None = None,
 ) -> pd.DataFrame:
-    """The whole table, or of parquet files only the rows of some runs."""
+    """The whole table, or of parquet files only the rows of some runs, or some columns."""
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
     path = Path(source)
     files = _existing_files(path, table)
     if _parquet_path(source) is not None:
-        return _read_parquet_files(files, table, run_ids, path)
+        return _read_parquet_files(files, table, run_ids, path, only)
     texts = [name for name, column in TABLES[table].items() if column.kind == "text"]
     frame, written = read_csv_table(path, decimal=decimal, texts=texts)
     return as_flags(frame.assign(**{str(name): written[name] for name in written}))
@@ -256,8 +261,10 @@ def _is_partitioned(path: Path) -> bool:
     return path.is_dir() and any(partition_values(file, path) for file in _existing_files(path, "records"))
 
 
-def _read_parquet_files(files: list[Path], table: str, run_ids: pd.Series | None, root: Path) -> pd.DataFrame:
-    found = {file: arrow for file in files if (arrow := _read_parquet(file, run_ids)) is not None}
+def _read_parquet_files(
+    files: list[Path], table: str, run_ids: pd.Series | None, root: Path, only: Callable[[str], bool] | None
+) -> pd.DataFrame:
+    found = {file: arrow for file in files if (arrow := _read_parquet(file, run_ids, only)) is not None}
     if files and not found and table == "records":
         raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
     frame = join_tables(list(found.values()), table)
@@ -268,9 +275,12 @@ def _read_parquet_files(files: list[Path], table: str, run_ids: pd.Series | None
     return frame.assign(**{str(name): more[name] for name in more if name not in frame})
 
 
-def _read_parquet(file: Path, run_ids: pd.Series | None) -> pa.Table | None:
+def _read_parquet(file: Path, run_ids: pd.Series | None, only: Callable[[str], bool] | None = None) -> pa.Table | None:
     try:
         with pq.ParquetFile(file) as parquet:
+            if only is not None:
+                names = parquet.schema_arrow.names
+                return parquet.read([name for name in names if name in REQUIRED["records"] or only(name)])
             if run_ids is None or "run_id" not in parquet.schema_arrow.names:
                 return parquet.read()
             return pa.Table.from_batches(map(_rows_of_runs(run_ids), parquet.iter_batches()), parquet.schema_arrow)

@@ -2,4 +2,4 @@
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = ("fit", "frontier", "transfer", "predict", "compare", "plot", "datasets")
+COMMANDS = ("fit", "frontier", "transfer", "predict", "compare", "plot", "report", "datasets")

@@ -1,0 +1,117 @@
+"""The transfer law of each downstream task of records."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..errors import FitError
+from ..transfer import TransferFit, fit_transfer
+from ..transfer.task_columns import find_tasks
+from ..usable import usable_runs
+from .asked import Asked, numbers_of
+from .edge import sampled
+from .noted import Note, noted
+
+__all__ = ["TaskFit", "fit_each_task", "task_name", "task_table"]
+
+_MOST_FITTED = 5_000
+_ZERO_SHOT = "_zero_shot_error"
+
+
+@dataclass(frozen=True, eq=False)
+class TaskFit:
+    """A task's law, or why there is none.
+
+    Attributes:
+        name: of the task, with its shots.
+        frame: the models that the law was fitted to, a row each.
+        num_models: models with both accuracies.
+        best: the best accuracy of these.
+        trans: the law.
+        notes: warnings.
+        left_out: rows without one of the accuracies, and the like.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    num_models: int
+    best: float
+    trans: TransferFit | None
+    reason: str
+    notes: tuple[Note, ...]
+    left_out: str = ""
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether no saturation is to be read."""
+        kinds = () if self.trans is None else {warning.kind for warning in self.trans.warnings}
+        return "poor_fit" in kinds or "hidden_curvature" in kinds
+
+
+def fit_each_task(frame: pd.DataFrame, asked: Asked) -> Iterator[TaskFit]:
+    """One after the other, none where the records have no task."""
+    for task, shots, column in _tasks(frame):
+        yield _fit_task(frame, task_name(task, shots), column, asked)
+
+
+def task_name(task: str, shots: int | None) -> str:
+    """As a figure calls it."""
+    return task if shots is None else f"{task} {shots}-shot"
+
+
+def _tasks(frame: pd.DataFrame) -> list[tuple[str, int | None, str]]:
+    found, _, _ = noted("", lambda: find_tasks(frame))
+    found = found or []
+    known = {column for _, _, column in found}
+    others = [str(name) for name in frame.columns if str(name).endswith(_ZERO_SHOT) and name not in known]
+    return found + [(f"{name.removesuffix(_ZERO_SHOT)} zero-shot", None, name) for name in others]
+
+
+def _fit_task(frame: pd.DataFrame, name: str, column: str, asked: Asked) -> TaskFit:
+    usable, reason, notes = noted(name, lambda: usable_runs(frame, "upstream_error", column))
+    if usable is None:
+        return TaskFit(name, frame.iloc[:0], 0, np.nan, None, reason, tuple(notes))
+    errors = numbers_of(usable.frame, column)
+    kept = usable.frame.iloc[sampled(errors.size, _MOST_FITTED, asked.rng)].reset_index(drop=True)
+    trans, reason, found = noted(name, lambda: _law_of(kept, column, asked))
+    best = 1 - float(errors.min())
+    return TaskFit(name, kept, errors.size, best, trans, reason, tuple(notes + found), usable.left_out)
+
+
+def _law_of(kept: pd.DataFrame, column: str, asked: Asked) -> TransferFit:
+    upstream, downstream = (1 - numbers_of(kept, each) for each in ("upstream_error", column))
+    try:
+        return fit_transfer(upstream, downstream, selection="stochastic", rng=asked.rng)
+    except FitError as first:
+        try:
+            return fit_transfer(upstream, downstream, rng=asked.rng)
+        except FitError as second:
+            raise FitError(f"{first}; on the hull: {second}") from None
+
+
+def task_table(fits: list[TaskFit], level: float) -> pd.DataFrame:
+    """A row a task."""
+    return pd.DataFrame([_row(fit, level) for fit in fits])
+
+
+def _row(fit: TaskFit, level: float) -> dict[str, object]:
+    row: dict[str, object] = {"task": fit.name, "models": fit.num_models, "best accuracy": fit.best}
+    if fit.trans is None:
+        return {**row, "reason": fit.reason}
+    if fit.is_refuted:
+        row["saturation"] = None
+    else:
+        low, high = fit.trans.saturation_interval(level)
+        row |= {"saturation": fit.trans.saturation, "saturation low": low, "saturation high": high}
+    kinds = ", ".join(sorted({warning.kind for warning in fit.trans.warnings}))
+    params = dict(fit.trans.params)
+    return {
+        **row,
+        **params,
+        "selection": fit.trans.selection,
+        "fitted to": len(fit.frame),
+        "warnings": kinds,
+        "reason": "",
+    }
