@@ -22,6 +22,7 @@ from .answer import Answer, check_figures, print_answer, save_figures
 __all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "kind_lines", "takes"]
 
 SAYS_NO, WRONG_USE = 1, 2
+_COMMON_PANEL = "Options of every command"
 
 
 _FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
@@ -140,6 +141,7 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, annotation=f.type, default=_default(f))
             for f in fields(options)
         ]
+        common_names = [f.name for f in fields(Asked)]
         own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
 
         @wraps(command)
@@ -147,8 +149,11 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             asked = options(**{f.name: given.pop(f.name) for f in fields(options)})
             return asked, command(asked, **given)
 
+        for parameter in shared[1:]:
+            if parameter.name in common_names:
+                parameter.annotation.__metadata__[0].rich_help_panel = _COMMON_PANEL
         # The argument first, then what is the command's own (fields of a subclass, parameters), then what it shares.
-        common = len(fields(Asked)) if issubclass(options, Asked) else len(shared)
+        common = len(common_names) if issubclass(options, Asked) else len(shared)
         ordered = [shared[0], *shared[common:], *own, *shared[1:common]]
         wrapped.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}

@@ -134,7 +134,8 @@ def predict(asked: PredictAsked) -> Answer:
                 raise
             reasons[name] = str(error)
     if not laws:
-        raise FitError("no group has a law: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+        name, why = next(iter(reasons.items()))
+        raise FitError(f"none of {len(reasons)} groups has a law; of {name}: {why}")
     shown = [name for name in _COLUMNS if any(name in row for row in rows) and (name != "group" or asked.by)]
     reached = [row["median"] for row in rows if row["quantity"] == asked.x]
     return Answer(
