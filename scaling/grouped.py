@@ -19,7 +19,7 @@ from .prediction import Prediction, warn_beyond
 from .search import Minimum
 from .solver import polish
 
-__all__ = ["GroupedFit", "fit_groups"]
+__all__ = ["GroupLaw", "GroupedFit", "fit_groups"]
 
 _MOST_STARTS = 8  # values of the shared parameters that are tried, each from one group's own fit
 
@@ -78,6 +78,10 @@ class GroupedFit:
         theta = np.array([self.joint.params[self._name(name, group)] for name in self.law.params])
         return self.law.inverse(theta, np.ravel(y)).reshape(np.shape(y))
 
+    def of_group(self, group: Any) -> "GroupLaw":
+        """The law of one group, in the form of a fit."""
+        return GroupLaw(self, group, self._number(group))
+
     def _number(self, group: Any) -> int:
         if group not in self.labels:
             raise ValueError(f"group must be one of {self.labels}, got {group!r}")
@@ -94,6 +98,57 @@ class GroupedFit:
 
     def __repr__(self) -> str:
         return self.summary()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GroupLaw:
+    """One group's law of a joint fit. Made by `GroupedFit.of_group`.
+
+    Attributes:
+        whole: the fit of all groups.
+        label, number: the group, and its number in the joint fit, from 1.
+    """
+
+    whole: GroupedFit
+    label: Any
+    number: int
+
+    @property
+    def law(self) -> Law:
+        return self.whole.law
+
+    @property
+    def params(self) -> dict[str, float]:
+        """All of the law, shared or not, in its order."""
+        values = self.whole.joint.params
+        return {name: values[self.whole._name(name, self.label)] for name in self.law.params}
+
+    @property
+    def x(self) -> np.ndarray:
+        """Of the group's points, shape (n,)."""
+        return self.whole.joint.x[self.whole.joint.x[:, 1] == self.number, 0]
+
+    @property
+    def y(self) -> np.ndarray:
+        """Of the group's points, shape (n,)."""
+        return self.whole.joint.y[self.whole.joint.x[:, 1] == self.number]
+
+    @property
+    def residual_std(self) -> float:
+        """Of all groups' points."""
+        return self.whole.joint.residual_std
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """See `Fit.interval`."""
+        return self.whole.interval(name, self.label, level)
+
+    def predict(self, x: ArrayLike, level: float | None = None, kind: str = "confidence") -> Any:
+        """See `Fit.predict`."""
+        return self.whole.predict(x, self.label, level, kind)
+
+    def solve_for_x(self, y: ArrayLike) -> np.ndarray:
+        """See `Fit.solve_for_x`."""
+        return self.whole.solve_for_x(y, self.label)
 
 
 def fit_groups(

@@ -2,4 +2,4 @@
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = ("fit", "frontier", "transfer", "plot")
+COMMANDS = ("fit", "frontier", "transfer", "compare", "predict", "plot")

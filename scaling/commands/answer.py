@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..command_line import print_line
-from ..errors import FitWarning
+from ..errors import FitError, FitWarning
 from .terminal import print_table, printable
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Answer:
         values: plain values beside the rows, for --json.
         predictions: what the laws say where that was asked, below the table; --csv then writes it instead.
         draw: draws the answer, None where there is no figure.
+        dots_per_inch: of a figure that is a png.
         no: the analysis says no: exit code 1.
     """
 
@@ -48,6 +49,7 @@ class Answer:
     values: Mapping[str, Any] = field(default_factory=dict)
     predictions: pd.DataFrame | None = None
     draw: "Callable[[], Axes | Figure] | None" = None
+    dots_per_inch: float = _DOTS_PER_INCH
     no: bool = False
 
 
@@ -83,14 +85,14 @@ def save_figures(answer: Answer, paths: Sequence[Path]) -> None:
     if not paths:
         return
     if answer.draw is None:
-        raise ValueError("--figure: this answer has no figure")
+        raise (FitError if answer.no else ValueError)("--figure: there is nothing to draw")
     import matplotlib as mpl
 
     mpl.use("agg")
     drawn: Any = answer.draw()
     figure = drawn if hasattr(drawn, "savefig") else drawn.get_figure(root=True)
     for path in paths:
-        figure.savefig(path, dpi=_DOTS_PER_INCH)
+        figure.savefig(path, dpi=answer.dots_per_inch)
 
 
 def check_figures(paths: Sequence[Path]) -> None:
@@ -108,14 +110,17 @@ def check_figures(paths: Sequence[Path]) -> None:
             raise ValueError(f"--figure: {path} cannot be written")
 
 
-def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
-    """One figure of all groups, each on axes of its own with its name above, alone without.
+def draw_groups(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Callable[[], Figure] | None":
+    """What draws one figure of all groups, each on axes of its own below its name; None where there is no group.
 
-    Raises:
-        ValueError: there is none, or there are too many to be read.
+    Drawing raises a ValueError where there are too many to be read.
     """
-    if not 0 < len(draw) <= _MOST_AXES:
-        raise ValueError(f"--figure draws 1 to {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
+    return (lambda: _figure_of(draw)) if draw else None
+
+
+def _figure_of(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
+    if len(draw) > _MOST_AXES:
+        raise ValueError(f"--figure draws at most {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
     import matplotlib.pyplot as plt
 
     from ..plots.style import shown_name

@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..records import read_records
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
-__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "takes"]
+__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "kind_lines", "takes"]
 
 SAYS_NO, WRONG_USE = 1, 2
 
@@ -90,6 +90,16 @@ def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
     if missing := int(runs[by].isna().sum()):
         raise ValueError(f"--by {by}: {missing} of {len(runs)} runs have none: leave them out with --where")
     return {str(name): group for name, group in runs.groupby(by, sort=True)}
+
+
+def kind_lines(kinds: Iterable[str]) -> list[str]:
+    """A line a kind of warning that a column of kinds names: what it means.
+
+    >>> kind_lines(["", "few_points", "few_points"])
+    ['few_points: the fit has no degree of freedom left to estimate an error from']
+    """
+    found = dict.fromkeys(kind for each in kinds for kind in each.split(", ") if kind)
+    return [f"{kind}: {FitWarning.KINDS[kind]}" for kind in found]
 
 
 def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]]:

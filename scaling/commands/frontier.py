@@ -89,7 +89,7 @@ def frontier(
         notes=notes_of(usable, fits),
         values={"fits": values, "left_out": usable.num_left_out},
         predictions=pd.DataFrame(said) if said else None,
-        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
+        draw=draw_groups({name: partial(draw, name) for name in fits}),
         no=not fits or bool(reached and np.isinf(reached).all()),
     )
 

@@ -103,7 +103,7 @@ def transfer(
             "left_out": {column: usable.num_left_out for column, usable in parts.items()},
         },
         predictions=pd.DataFrame(said) if said else None,
-        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
+        draw=draw_groups({name: partial(draw, name) for name in fits}),
         no=not fits,
     )
 
@@ -182,7 +182,7 @@ def _scalings(cells: Mapping[str, Cell], upstream: str, parts: Mapping[str, Usab
         title=f"a line on each scale: downstream against {upstream}",
         notes=_left_out(parts),
         values={"left_out": {column: usable.num_left_out for column, usable in parts.items()}},
-        draw=lambda: draw_groups({name: partial(draw, name) for name in tables}),
+        draw=draw_groups({name: partial(draw, name) for name in tables}),
         no=not tables,
     )
 

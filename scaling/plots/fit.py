@@ -13,6 +13,7 @@ from matplotlib.ticker import LogLocator
 from ..ensemble import EnsembleFit
 from ..errors import FitWarning
 from ..fit import Fit
+from ..grouped import GroupLaw
 from .style import BESIDE_COLOUR, LAW_COLOUR, decimal_ticks, draw_points, error_axis, legend_beside, new_axes
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ _EXTRAPOLATED = 10.0  # how far beyond the points a law is drawn, as a factor of
 
 
 def plot_fit(
-    fit: Fit | EnsembleFit, *, groups: Sequence[Any] | None = None, level: float = 0.95, kind: str = "confidence",
-    up_to: float | None = None, ax: Axes | None = None, x_label: str = "x", y_label: str = "error",
+    fit: Fit | GroupLaw | EnsembleFit, *, groups: Sequence[Any] | None = None, level: float = 0.95,
+    kind: str = "confidence", up_to: float | None = None, ax: Axes | None = None, x_label: str = "x",
+    y_label: str = "error",
 ) -> Axes:  # fmt: skip
     """The points, the law solid over them and dashed beyond, a band, and the irreducible error where there is one.
 
     Args:
-        fit: from `fit_law`, of one variable, or `fit_ensemble`.
+        fit: from `fit_law`, of one variable, one group's of a joint fit (`of_group`), or from `fit_ensemble`.
         groups: a label a point, for colour and marker.
         level, kind: of the band, as in `predict`.
         up_to: the largest x drawn (of a law that grows with x, the least); ten times beyond the points if not told.
@@ -48,7 +50,7 @@ def plot_fit(
     draw_points(ax, fit.x, fit.y, groups)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     _draw_law(ax, fit, level, kind, up_to)
-    if isinstance(fit, Fit) and law is not None and law.offset is not None and fit.params[law.offset] > 0:
+    if not isinstance(fit, EnsembleFit) and law is not None and law.offset is not None and fit.params[law.offset] > 0:
         value = fit.params[law.offset]
         ax.axhline(value, color=LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {value:.3g}")
     if fit.x.max() <= 1:
@@ -58,8 +60,8 @@ def plot_fit(
     return ax
 
 
-def _draw_law(ax: Axes, fit: Fit | EnsembleFit, level: float, kind: str, up_to: float | None) -> None:
-    increasing = isinstance(fit, Fit) and fit.law.increasing
+def _draw_law(ax: Axes, fit: Fit | GroupLaw | EnsembleFit, level: float, kind: str, up_to: float | None) -> None:
+    increasing = not isinstance(fit, EnsembleFit) and fit.law.increasing
     ends = [fit.x.min(), fit.x.max()]
     ends[0 if increasing else 1] = up_to or (ends[0] / _EXTRAPOLATED if increasing else ends[1] * _EXTRAPOLATED)
     grid = np.geomspace(min(ends), max(ends), 300)
