@@ -1,0 +1,1 @@
+"""The commands of `scaling`, as a user calls them."""
