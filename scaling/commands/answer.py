@@ -40,6 +40,7 @@ class Answer:
         values: plain values beside the rows, for --json.
         predictions: what the laws say where that was asked, below the table; --csv then writes it instead.
         draw: draws the answer, None where there is no figure.
+        dots_per_inch: of a figure that is a png.
         no: the analysis says no: exit code 1.
     """
 
@@ -49,6 +50,7 @@ class Answer:
     values: Mapping[str, Any] = field(default_factory=dict)
     predictions: pd.DataFrame | None = None
     draw: "Callable[[], Axes | Figure] | None" = None
+    dots_per_inch: float = _DOTS_PER_INCH
     no: bool = False
 
 
@@ -93,7 +95,7 @@ def save_figures(answer: Answer, paths: Sequence[Path]) -> None:
     drawn: Any = answer.draw()
     figure = drawn if hasattr(drawn, "savefig") else drawn.get_figure(root=True)
     for path in paths:
-        figure.savefig(path, dpi=_DOTS_PER_INCH)
+        figure.savefig(path, dpi=answer.dots_per_inch)
 
 
 def check_figures(paths: Sequence[Path]) -> None:

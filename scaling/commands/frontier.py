@@ -1,5 +1,6 @@
 """`scaling frontier`."""
 
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,11 +8,13 @@ import numpy as np
 import pandas as pd
 import typer
 
+from ..attempt import attempt
 from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain
 from .answer import Answer, draw_groups
 from .base import Asked, takes
 from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
+from .values import named_law
 
 __all__ = ["frontier"]
 
@@ -21,75 +24,78 @@ _SHOWN = (
 )  # fmt: skip
 
 
-@takes(Asked)
-def frontier(
-    asked: Asked,
-    law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power",
-    select: Annotated[
-        str,
-        typer.Option(
-            help="Runs the law is fitted to: stochastic, the lower edge of all runs, is the one to predict with, for"
-            " even the best runs lie above the true frontier; pareto and convex_hull are the published conventions,"
-            " biased upwards; all."
-        ),
-    ] = "stochastic",
-    hull_axes: Annotated[str, typer.Option(help="With convex_hull: linear or log axes.")] = "linear",
-    objective: Annotated[
-        str | None, typer.Option(help="Criterion of the fit, not of stochastic; default log_least_squares.")
-    ] = None,
-    intervals: Annotated[
-        str | None,
-        typer.Option(help="simulated_world or case_bootstrap, not of stochastic; default as the runs allow."),
-    ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Draws that the intervals are read off.")] = 1000,
-    at: Annotated[list[float] | None, typer.Option(help="Also the error at this x; may be repeated.")] = None,
-    target: Annotated[list[float] | None, typer.Option(help="Also the x of this error; may be repeated.")] = None,
-    runs: Annotated[bool, typer.Option("--runs", help="The table of the runs on the frontier instead.")] = False,
-    beside: Annotated[
-        bool, typer.Option("--beside", help="Draw the published convention, pareto (or beside it the edge), as well.")
-    ] = False,
-) -> Answer:
-    """The best error at each compute, and the law that it follows, of all runs and of each group."""
-    usable, y = asked.usable(), asked.error_column
-    groups = groups_and_all(usable.frame, asked.by)
-    given = {"objective": objective, "intervals": intervals, "draws": draws}
+_SelectOption = typer.Option(
+    help="Runs the law is fitted to: stochastic, the lower edge of all runs, is the one to predict with, for even the"
+    " best runs lie above the true frontier; pareto and convex_hull are the published conventions, biased upwards; all."
+)
+_ObjectiveOption = typer.Option(help="Criterion of the fit, not of stochastic; default log_least_squares.")
+_IntervalsOption = typer.Option(
+    help="simulated_world or case_bootstrap, not of stochastic; default the first, where runs are not of one trunk."
+)
+_BesideOption = typer.Option("--beside", help="Draw the published convention (pareto) as well, or beside it the edge.")
+_AtOption = typer.Option(help="Also the error at this x; may be repeated.")
+_TargetOption = typer.Option(help="Also the x of this error; inf: never; may be repeated.")
 
-    def fitted(rows: pd.DataFrame, selection: str, **given: Any) -> FrontierFit:
-        options = fit_options(rows, asked.rng, selection=selection, **given)
-        axes = hull_axes if selection == select else "linear"
-        return fit_frontier(rows[asked.x], rows[y], law=law, hull_axes=axes, **options)
 
-    rows, fits = [], {}
-    for name, members in groups.items():
-        fit, told = tell(lambda members=members: fitted(members, select, **given))
-        if fit is not None:
-            fits[name] = fit
-        rows.append({"group": name, "num_runs": len(members), **_columns(fit, asked.level), **told})
-    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked, at or [], target or [])]
-    reached = [row["median"] for row in said if row["quantity"] == asked.x]
+@dataclass(frozen=True, kw_only=True)
+class FrontierAsked(Asked):
+    """The options of `scaling frontier`."""
 
-    def draw(name: str, ax: Any) -> Any:
+    law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power"
+    select: Annotated[str, _SelectOption] = "stochastic"
+    hull_axes: Annotated[str, typer.Option(help="With convex_hull: linear or log axes.")] = "linear"
+    objective: Annotated[str | None, _ObjectiveOption] = None
+    intervals: Annotated[str | None, _IntervalsOption] = None
+    draws: Annotated[int, typer.Option(min=1, help="Draws that the intervals are read off.")] = 1000
+    at: Annotated[list[float], _AtOption] = field(default_factory=list)
+    target: Annotated[list[float], _TargetOption] = field(default_factory=list)
+    runs: Annotated[bool, typer.Option("--runs", help="The table of the runs on the frontier instead.")] = False
+    beside: Annotated[bool, _BesideOption] = False
+
+    def fit(self, runs: pd.DataFrame) -> FrontierFit:
+        how = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
+        options = fit_options(runs, self.rng, selection=self.select, **how)
+        return fit_frontier(
+            runs[self.x], runs[self.error_column], law=named_law(self.law), hull_axes=self.hull_axes, **options
+        )
+
+    def fit_beside(self, runs: pd.DataFrame) -> FrontierFit | None:
+        """As published, or the edge beside that; None where it cannot be had."""
+        other = "stochastic" if self.select == "pareto" else "pareto"
+        plain_options = {"hull_axes": "linear", "objective": None, "intervals": None}
+        return attempt(lambda: replace(self, select=other, **plain_options).fit(runs))[0]
+
+    def draw(self, fit: FrontierFit, runs: pd.DataFrame, ax: Any) -> Any:
         from ..plots import plot_frontier
         from ..plots.style import column_label
 
-        other = "stochastic" if select == "pareto" else "pareto"
-        second = tell(lambda: fitted(groups[name], other, objective=None, intervals=None, draws=draws))[0]
-        options = {"x_label": column_label(asked.x), "y_label": column_label(y), "level": asked.level, "ax": ax}
-        return plot_frontier(
-            fits[name], beside=second if beside else None, groups=colours(groups[name], asked.by), **options
-        )
+        second = self.fit_beside(runs) if self.beside else None
+        labels = {"x_label": column_label(self.x), "y_label": column_label(self.error_column)}
+        return plot_frontier(fit, beside=second, groups=colours(runs, self.by), level=self.level, ax=ax, **labels)
 
-    on_frontier = {name: groups[name].iloc[fit.selected] for name, fit in fits.items()}
-    values = {
-        name: plain(fit, asked.level) | {"run_ids": on_frontier[name]["run_id"].tolist()} for name, fit in fits.items()
-    }
+
+@takes(FrontierAsked)
+def frontier(asked: FrontierAsked) -> Answer:
+    """The best error at each compute, and the law that it follows, of all runs and of each group."""
+    usable, y = asked.usable(), asked.error_column
+    groups = groups_and_all(usable.frame, asked.by)
+    rows, fits = [], {}
+    for name, runs in groups.items():
+        fit, told = tell(lambda runs=runs: asked.fit(runs))
+        if fit is not None:
+            fits[name] = fit
+        rows.append({"group": name, "num_runs": len(runs), **_columns(fit, asked.level), **told})
+    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked)]
+    reached = [row["median"] for row in said if row["quantity"] == asked.x]
+    best = {name: groups[name].iloc[fit.selected] for name, fit in fits.items()}
+    values = {name: plain(fit, asked.level) | {"run_ids": best[name]["run_id"].tolist()} for name, fit in fits.items()}
     return Answer(
-        _runs_table(on_frontier, asked.x, y) if runs else as_table(rows),
-        title=f"{law}, {select}: {y} against {asked.x}",
+        _runs_table(best, asked.x, y) if asked.runs else as_table(rows),
+        title=f"{asked.law}, {asked.select}: {y} against {asked.x}",
         notes=notes_of(usable, fits),
         values={"fits": values, "left_out": usable.num_left_out},
         predictions=pd.DataFrame(said) if said else None,
-        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
+        draw=draw_groups({name: partial(asked.draw, fit, groups[name]) for name, fit in fits.items()}),
         no=not fits or bool(reached and np.isinf(reached).all()),
     )
 
@@ -102,15 +108,13 @@ def _columns(fit: FrontierFit | None, level: float) -> dict[str, Any]:
     return columns | {"irreducible_error": float(fit.fit.limit), "intervals": fit.intervals}
 
 
-def _predictions(
-    name: str, fit: FrontierFit, asked: Asked, at: list[float], targets: list[float]
-) -> list[dict[str, Any]]:
+def _predictions(name: str, fit: FrontierFit, asked: FrontierAsked) -> list[dict[str, Any]]:
     rows = []
-    if at:
-        band = fit.predict(at, asked.level)
-        rows += predictions(name, asked.error_column, at, (band.median, band.low, band.high))
-    if targets:
-        rows += predictions(name, asked.x, targets, fit.solve_for_x(targets, asked.level))
+    if asked.at:
+        band = fit.predict(asked.at, asked.level)
+        rows += predictions(name, asked.error_column, asked.at, (band.median, band.low, band.high))
+    if asked.target:
+        rows += predictions(name, asked.x, asked.target, fit.solve_for_x(asked.target, asked.level))
     return rows
 
 

@@ -34,7 +34,7 @@ class PlotAsked(Asked):
     title: Annotated[str | None, typer.Option(help="Above the figure.")] = None
     width: Annotated[float | None, typer.Option(min=1, max=100, help="In inches.")] = None
     height: Annotated[float | None, typer.Option(min=1, max=100, help="In inches.")] = None
-    dpi: Annotated[int | None, typer.Option(min=20, max=1200, help="Dots an inch of a png.")] = None
+    dpi: Annotated[int, typer.Option(min=20, max=1200, help="Dots an inch of a png.")] = 150
 
     def source(self) -> "Source":
         """What the figure is made of."""
@@ -67,7 +67,7 @@ def plot(asked: PlotAsked) -> Answer:
     kind = asked.kind or ("transfer" if missing_of("frontier", source) else "frontier")
     drawn = _drawn(kind, source, asked)
     written = pd.DataFrame({"kind": kind, "figure": [str(path) for path in asked.figure]})
-    return Answer(written, draw=lambda: drawn)
+    return Answer(written, draw=lambda: drawn, dots_per_inch=asked.dpi)
 
 
 def _drawn(kind: str, source: "Source", asked: PlotAsked) -> Any:
@@ -77,8 +77,6 @@ def _drawn(kind: str, source: "Source", asked: PlotAsked) -> Any:
     from ..figures import draw
 
     mpl.use("agg")
-    if asked.dpi is not None:
-        mpl.rcParams["savefig.dpi"] = asked.dpi
     figure = draw(kind, source).get_figure(root=True)
     width, height = figure.get_size_inches()
     figure.set_size_inches(asked.width or width, asked.height or height)

@@ -1,12 +1,14 @@
 """`scaling transfer`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
+from ..attempt import attempt
 from ..inputs import check_columns
 from ..plain import plain
 from ..transfer import TransferFit, compare_scalings, fit_transfer
@@ -19,91 +21,94 @@ from .selected import as_table, colours, fit_options, groups_and_all, notes_of, 
 __all__ = ["transfer"]
 
 
-@takes(Asked)
-def transfer(
-    asked: Asked,
-    upstream: Annotated[str, typer.Option(help="Column of the upstream error.")] = "upstream_error",
-    select: Annotated[
-        str,
-        typer.Option(
-            help="Models the law is fitted to: stochastic, the lower edge in error of all models, is the one to predict"
-            " with; convex_hull is the published convention, biased upwards; pareto; all."
-        ),
-    ] = "stochastic",
-    anchors: Annotated[
-        list[str] | None, typer.Option(help="With a hull: chance, flat_right or both (repeated); default none.")
-    ] = None,
-    chance: Annotated[
-        str | None, typer.Option(help="With --anchors chance: accuracies of a guess, UPSTREAM:DOWNSTREAM.")
-    ] = None,
-    hull_points: Annotated[
-        str, typer.Option(help="With convex_hull, what of it is fitted: vertices, near or sampled.")
-    ] = "vertices",
-    window: Annotated[str, typer.Option(help="Upstream accuracies fitted, FROM:TO; the paper's is 0:0.45.")] = "0:1",
-    bayes_error: Annotated[float, typer.Option(help="Upstream error that no model can go below.")] = 0.0,
-    objective: Annotated[
-        str | None, typer.Option(help="Criterion of the fit, not of stochastic; default least_squares.")
-    ] = None,
-    intervals: Annotated[
-        str | None, typer.Option(help="simulated_world or case_bootstrap, not of stochastic; default as models allow.")
-    ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Draws that the intervals are read off.")] = 1000,
-    at: Annotated[
-        list[float] | None, typer.Option(help="Also the downstream accuracy at this upstream one; may be repeated.")
-    ] = None,
-    scalings: Annotated[
-        bool, typer.Option("--scalings", help="A line on each scale of the accuracies instead of the law.")
-    ] = False,
-    beside: Annotated[
-        bool, typer.Option("--beside", help="Draw the law on the convex hull (or beside it the edge) as well.")
-    ] = False,
-) -> Answer:
-    """Downstream against upstream accuracy, and the law that it follows, of each task."""
-    records = asked.read()
-    found, parts = _tasks(records, upstream, None if asked.y is asked.task is None else [asked.error_column])
-    cells = _cells(found, parts, asked.by)
-    if scalings:
-        return _scalings(cells, upstream, parts, asked.level)
-    given = {"objective": objective, "intervals": intervals, "draws": draws}
-    shape = {
-        "anchors": _anchors(anchors), "chance": _pair("chance", chance), "hull_points": hull_points,
-        "window": _pair("window", window), "upstream_bayes_error": bayes_error,
-    }  # fmt: skip
+_SelectOption = typer.Option(
+    help="Models the law is fitted to: stochastic, the lower edge in error of all models, is the one to predict with;"
+    " convex_hull is the published convention, biased upwards; pareto; all."
+)
+_AnchorsOption = typer.Option(help="With a hull: chance, flat_right, or both (repeated); default none.")
+_ChanceOption = typer.Option(help="With --anchors chance: accuracies of a guess, UPSTREAM:DOWNSTREAM.")
+_HullOption = typer.Option(help="With convex_hull, what of it is fitted: vertices, near or sampled.")
+_WindowOption = typer.Option(help="Upstream accuracies fitted, FROM:TO; the paper's is 0:0.45.")
+_ObjectiveOption = typer.Option(help="Criterion of the fit, not of stochastic; default least_squares.")
+_IntervalsOption = typer.Option(
+    help="simulated_world or case_bootstrap, not of stochastic; default the first, where models are not of one trunk."
+)
+_AtOption = typer.Option(help="Also the downstream accuracy at this upstream one; may be repeated.")
+_ScalingsOption = typer.Option("--scalings", help="A line on each scale of the accuracies instead of the law.")
+_BesideOption = typer.Option("--beside", help="Draw the law on the convex hull as well, or beside it the edge.")
 
-    def fitted(name: str, selection: str, **given: Any) -> TransferFit:
-        _, column, rows = cells[name]
-        options = fit_options(rows, asked.rng, selection=selection, **given)
-        kept = shape if selection == select else {k: shape[k] for k in ("window", "upstream_bayes_error")}
-        return fit_transfer(1 - rows[upstream], 1 - rows[column], **kept, **options)
 
-    rows, fits = [], {}
-    for name, (labels, _, members) in cells.items():
-        fit, told = tell(lambda name=name: fitted(name, select, **given))
-        if fit is not None:
-            fits[name] = fit
-        rows.append({**labels, "num_models": len(members), **_columns(fit, asked.level), **told})
-    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked.level, at or [])]
+@dataclass(frozen=True, kw_only=True)
+class TransferAsked(Asked):
+    """The options of `scaling transfer`."""
 
-    def draw(name: str, ax: Any) -> Any:
+    upstream: Annotated[str, typer.Option(help="Column of the upstream error.")] = "upstream_error"
+    select: Annotated[str, _SelectOption] = "stochastic"
+    anchors: Annotated[list[str], _AnchorsOption] = field(default_factory=list)
+    chance: Annotated[str | None, _ChanceOption] = None
+    hull_points: Annotated[str, _HullOption] = "vertices"
+    window: Annotated[str, _WindowOption] = "0:1"
+    bayes_error: Annotated[float, typer.Option(help="Upstream error that no model can go below.")] = 0.0
+    objective: Annotated[str | None, _ObjectiveOption] = None
+    intervals: Annotated[str | None, _IntervalsOption] = None
+    draws: Annotated[int, typer.Option(min=1, help="Draws that the intervals are read off.")] = 1000
+    at: Annotated[list[float], _AtOption] = field(default_factory=list)
+    scalings: Annotated[bool, _ScalingsOption] = False
+    beside: Annotated[bool, _BesideOption] = False
+
+    def fit(self, models: pd.DataFrame, column: str) -> TransferFit:
+        how = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
+        options = fit_options(models, self.rng, selection=self.select, **how)
+        return fit_transfer(
+            1 - models[self.upstream], 1 - models[column], anchors=tuple(self.anchors) or "none",
+            chance=_pair("--chance", self.chance), hull_points=self.hull_points,
+            window=_pair("--window", self.window) or (0.0, 1.0), upstream_bayes_error=self.bayes_error, **options,
+        )  # fmt: skip
+
+    def fit_beside(self, models: pd.DataFrame, column: str) -> TransferFit | None:
+        """As published, or the edge beside that; None where it cannot be had."""
+        other = "stochastic" if self.select == "convex_hull" else "convex_hull"
+        usual = {"objective": None, "intervals": None, "anchors": [], "chance": None, "hull_points": "vertices"}
+        return attempt(lambda: replace(self, select=other, **usual).fit(models, column))[0]
+
+    def draw(self, fit: TransferFit, models: pd.DataFrame, column: str, ax: Any) -> Any:
         from ..plots import plot_transfer
         from ..plots.style import task_title
 
-        other = "stochastic" if select == "convex_hull" else "convex_hull"
-        second = tell(lambda: fitted(name, other, objective=None, intervals=None, draws=draws))[0] if beside else None
-        _, column, models = cells[name]
-        options = {"groups": colours(models, asked.by), "level": asked.level, "task": task_title(column)}
-        return plot_transfer(fits[name], beside=second, ax=ax, **options)
+        second = self.fit_beside(models, column) if self.beside else None
+        options = {"groups": colours(models, self.by), "level": self.level, "task": task_title(column)}
+        return plot_transfer(fit, beside=second, ax=ax, **options)
 
+
+@takes(TransferAsked)
+def transfer(asked: TransferAsked) -> Answer:
+    """Downstream against upstream accuracy, and the law that it follows, of each task."""
+    columns = None if asked.y is asked.task is None else [asked.error_column]
+    found, parts = _tasks(asked.read(), asked.upstream, columns)
+    cells = _cells(found, parts, asked.by)
+    if asked.scalings:
+        return _scalings(asked, cells, parts)
+    rows, fits = [], {}
+    for name, (labels, column, models) in cells.items():
+        fit, told = tell(lambda models=models, column=column: asked.fit(models, column))
+        if fit is not None:
+            fits[name] = fit
+        rows.append({**labels, "num_models": len(models), **_columns(fit, asked.level), **told})
+    said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked.level, asked.at)]
+    draws = {name: partial(asked.draw, fit, cells[name][2], cells[name][1]) for name, fit in fits.items()}
     return Answer(
         as_table(rows),
-        title=f"k e^alpha + e_IR, {select}: downstream against {upstream}",
+        title=f"k e^alpha + e_IR, {asked.select}: downstream against {asked.upstream}",
         notes=_left_out(parts) + notes_of(None, fits),
         values={
-            "fits": {name: plain(fit, asked.level) for name, fit in fits.items()},
+            "fits": {
+                name: plain(fit, asked.level) | {"run_ids": cells[name][2]["run_id"].iloc[fit.selected].tolist()}
+                for name, fit in fits.items()
+            },
             "left_out": {column: usable.num_left_out for column, usable in parts.items()},
         },
         predictions=pd.DataFrame(said) if said else None,
-        draw=lambda: draw_groups({name: partial(draw, name) for name in fits}),
+        draw=draw_groups(draws),
         no=not fits,
     )
 
@@ -157,42 +162,41 @@ def _predictions(name: str, fit: TransferFit, level: float, at: Sequence[float])
     return predictions(name, "downstream_accuracy", at, (band.median, band.low, band.high)) if at else []
 
 
-def _scalings(cells: Mapping[str, Cell], upstream: str, parts: Mapping[str, UsableRuns], level: float) -> Answer:
-    tables, failed = {}, []
-    for name, (labels, column, rows) in cells.items():
-        compare = lambda rows=rows, column=column: compare_scalings(  # noqa: E731
-            1 - rows[upstream], 1 - rows[column], names=rows["run_id"].tolist(), level=level
-        )
-        table, told = tell(compare)
-        if table is not None:
-            tables[name] = (labels, table)
-        else:
-            failed.append(labels | told)
-    each = [table.rename_axis("scaling").reset_index().assign(**labels) for labels, table in tables.values()]
-    table = pd.concat([*each, pd.DataFrame(failed)], ignore_index=True)
-    first = ["task", "num_shots", "column", "group"]
-
-    def draw(name: str, ax: Any) -> Any:
-        from ..plots import plot_scalings
-
-        return plot_scalings(tables[name][1], ax=ax)
-
+def _scalings(asked: TransferAsked, cells: Mapping[str, Cell], parts: Mapping[str, UsableRuns]) -> Answer:
+    """A row a task and scale; of a task without a line its reason."""
+    tables, rows = {}, []
+    for name, (labels, column, models) in cells.items():
+        table, told = tell(lambda models=models, column=column: _compared(asked, models, column))
+        if table is None:
+            rows.append(pd.DataFrame([labels | told]))
+            continue
+        tables[name] = table
+        rows.append(table.rename_axis("scaling").reset_index().assign(**labels, **told))
+    table = pd.concat(rows, ignore_index=True)
+    first, last = ["task", "num_shots", "column", "group"], ["warnings", "reason"]
     return Answer(
-        table[[*first, *(name for name in table if name not in first)]],
-        title=f"a line on each scale: downstream against {upstream}",
+        table[[*first, *(name for name in table if name not in first + last), *last]],
+        title=f"a line on each scale: downstream against {asked.upstream}",
         notes=_left_out(parts),
         values={"left_out": {column: usable.num_left_out for column, usable in parts.items()}},
-        draw=lambda: draw_groups({name: partial(draw, name) for name in tables}),
+        draw=draw_groups({name: partial(_draw_scalings, table) for name, table in tables.items()}),
         no=not tables,
     )
 
 
+def _compared(asked: TransferAsked, models: pd.DataFrame, column: str) -> pd.DataFrame:
+    names = models["run_id"].astype(str).tolist()
+    return compare_scalings(1 - models[asked.upstream], 1 - models[column], names=names, level=asked.level)
+
+
+def _draw_scalings(table: pd.DataFrame, ax: Any) -> Any:
+    from ..plots import plot_scalings
+
+    return plot_scalings(table, ax=ax)
+
+
 def _left_out(parts: Mapping[str, UsableRuns]) -> list[str]:
     return [f"{column}: left out: {usable.left_out}" for column, usable in parts.items() if usable.num_left_out]
-
-
-def _anchors(given: Sequence[str] | None) -> str | tuple[str, ...]:
-    return tuple(given) if given else "none"
 
 
 def _pair(option: str, given: str | None) -> tuple[float, float] | None:
@@ -202,6 +206,6 @@ def _pair(option: str, given: str | None) -> tuple[float, float] | None:
         low, high = (float(end) for end in given.split(":"))
     except ValueError:
         raise ValueError(
-            f"--{option} must be two numbers with a colon between, such as 0.1:0.45; got {given!r}"
+            f"{option} must be two numbers with a colon between, such as 0.1:0.45; got {given!r}"
         ) from None
     return low, high

@@ -62,7 +62,12 @@ def plot_best_layers(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         zip(shown["best_layer"], shown["position"], shown["gain"], strict=True)
     ):
         ax.annotate(
-            f"{layer}", (position, row), textcoords="offset points", xytext=(0, 7), ha="center", fontsize="x-small"
+            shown_name(layer),
+            (position, row),
+            textcoords="offset points",
+            xytext=(0, 7),
+            ha="center",
+            fontsize="x-small",
         )
         ax.annotate(f"{gain:+.3f}", (1.08, row), va="center", fontsize="small", annotation_clip=False)
     ax.annotate(

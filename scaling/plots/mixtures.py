@@ -29,7 +29,7 @@ def plot_mixture(mixture: Mixture, *, ax: Axes | None = None, task: str = "downs
         beside = {"textcoords": "offset points", "xytext": (0, 10), "ha": "center", "fontsize": "small"}
         beside["bbox"] = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 0.5}
         ax.annotate(f"{amount(100 * weight)} %", (us[row], ds[row]), color=TRANSFER_COLOUR, weight="bold", **beside)
-    label = f"mixture: {at[0]:.3f} upstream, {at[1]:.3f} {task}"
+    label = f"mixture: {at[0]:.3f} upstream, {at[1]:.3f} {shown_name(task)}"
     ax.plot(*at, "*", color=TRANSFER_COLOUR, ms=14, mec="white", mew=0.8, label=label)
     ax.margins(0.08, 0.12)
     ax.set(xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy")

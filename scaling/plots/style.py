@@ -83,6 +83,7 @@ _COLUMN_LABELS = {
 _SHOTS = re.compile(r"\b(\d+)shot\b")
 _NO_WIDTH = "\u200b"
 _LONGEST_NAME, _LAST = 60, 20  # characters, of which so many are the last, which often tell names apart
+_NO_UNIT = 1e15  # of larger numbers, which nobody calls by a letter
 _MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
@@ -254,10 +255,12 @@ def amount(value: float) -> str:
 def short_count(value: Any) -> str:
     """30000000.0 as 30M.
 
-    >>> short_count(3e7), short_count(1.5e9), short_count(640), short_count(0.05)
-    ('30M', '1.5B', '640', '0.05')
+    >>> short_count(3e7), short_count(1.5e9), short_count(640), short_count(0.05), short_count(2e18)
+    ('30M', '1.5B', '640', '0.05', '2e18')
     """
-    for unit, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+    if value >= _NO_UNIT:
+        return amount(value)
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if value >= unit:
             return f"{value / unit:.3g}{name}"
     return f"{value:.3g}"
