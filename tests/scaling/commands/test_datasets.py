@@ -70,7 +70,7 @@ def test_a_wrong_name_is_one_line_with_near_ones(words):
 def test_a_data_sets_name_is_records():
     done = scaling("fit", "zhai2021", "--x", "compute_core_days", "--task", "imagenet", "--json")
     assert done.exit_code == 0
-    assert json.loads(done.stdout)["rows"][0]["num_runs"] == 262
+    assert json.loads(done.stdout)["rows"][0]["num_points"] == 262
     demo = [
         json.loads(scaling("fit", "demo", "--task", "digits", "--probe", probe, "--json").stdout)["rows"][0]["a"]
         for probe in ("plain", "whitened")

@@ -89,7 +89,8 @@ def test_long_tables_say_how_many_rows_they_leave_out(capsys):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1 / 3, "0.3333"), (np.nan, "-"), (None, "-"), (pd.NA, "-"), (np.inf, "inf"), (True, "yes"), (12345678, "12345678")],
+    [(1 / 3, "0.3333"), (np.nan, "-"), (None, "-"), (pd.NA, "-"), (np.inf, "inf"), (True, "yes"),
+     (12345678, "12345678")],
 )  # fmt: skip
 def test_cells(value, text):
     assert cell(value) == text
