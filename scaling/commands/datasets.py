@@ -52,9 +52,10 @@ def _row(data_set: DataSet, folder: Path | None) -> dict[str, object]:
 
 
 def _origin(data_set: DataSet) -> str:
+    """What is fetched is verified by a digest where one is known."""
     if data_set.is_shipped:
         return "shipped"
-    return "fetched" if data_set.is_verified else "fetched, unverified"
+    return "fetched" if data_set.is_verified else "unverified"
 
 
 def _about(data_set: DataSet) -> dict[str, object]:

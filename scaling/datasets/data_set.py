@@ -33,7 +33,7 @@ class DataSet:
         name: what `load` takes.
         summary: what its rows are, in one line.
         citation: who to cite; its first word is what the column `source` holds.
-        licence: of the numbers.
+        licence: of the numbers; "facts: cite" of those printed in a paper, "ours" of the project's.
         x, y: columns of the cost and of the error to begin with.
         upstream_error: what that column holds here.
         files: what `read` reads, in its order.

@@ -10,7 +10,7 @@ from .data_set import DataFile, DataSet
 __all__ = ["DATA_SETS"]
 
 _CITATION = "dosovitskiy2020: Dosovitskiy et al., An Image is Worth 16x16 Words, arXiv 2010.11929"
-_FACTS = "numbers printed in a paper: facts, cite it"
+_FACTS = "facts: cite"  # numbers printed in a paper
 _SOURCE = {"source": "dosovitskiy2020"}
 _JFT_IMAGES = 303_000_000
 _NO_UPSTREAM = "null: the paper prints no error on the upstream set"

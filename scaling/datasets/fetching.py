@@ -82,13 +82,21 @@ def _fetched(file: DataFile) -> Path:
     try:
         pooch.retrieve(url, file.sha256, fname=target.name, path=target.parent, downloader=fetch)
     except (OSError, ValueError) as error:  # no network, no such address, no room; another digest
-        reason = " ".join(str(error).split())
-        raise _kind(error)(f"cannot fetch {file.path} from {url} ({reason}): {by_hand}") from None
+        kind = OSError if isinstance(error, OSError) else ValueError  # those of requests take more than a message
+        raise kind(f"cannot fetch {file.path} from {url} ({_reason(error)}): {by_hand}") from None
     if file.sha256 is None:
         warnings.warn(f"{target} was fetched, and there is no digest to check it by", stacklevel=5)
     return target
 
 
-def _kind(error: Exception) -> type[Exception]:
-    """An error of requests takes more than a message."""
-    return OSError if isinstance(error, OSError) else ValueError
+def _reason(error: Exception) -> str:
+    """In one line; those of a connection name every layer that it went through."""
+    import requests
+
+    if isinstance(error, requests.Timeout):
+        return f"no answer in {_TIMEOUT_SECONDS} seconds"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"HTTP status {error.response.status_code}"
+    return " ".join(str(error).split())

@@ -57,7 +57,7 @@ DATA_SETS = (
         "open_clip",
         "121 contrastive models (CLIP, SigLIP, EVA, CoCa, ...) without training on 38 data sets; parameters, FLOPs",
         f"ilharco2021: Ilharco et al., OpenCLIP, github mlfoundations/open_clip at {_COMMIT[:8]}, docs/",
-        "MIT-style (open_clip's LICENSE)",
+        "MIT-style",
         "flops_per_image",
         "imagenet_zero_shot_error",
         "null: a contrastive model has no error on its upstream images. Retrieval (flickr, mscoco) and the mean are 1 -"

@@ -9,8 +9,8 @@ from .data_set import DataFile, DataSet
 
 __all__ = ["DATA_SETS"]
 
-_FACTS = "numbers printed in papers: facts, cite them"
-_OURS = "the project's own"
+_FACTS = "facts: cite"  # numbers printed in papers
+_OURS = "ours"
 
 
 def _read_released(path: Path) -> pd.DataFrame:

@@ -17,9 +17,7 @@ def _read(records: Path, *_: Path) -> pd.DataFrame:
 def _sweep(name: str, summary: str, about: str, num_rows: int) -> DataSet:
     files = tuple(DataFile(f"sweeps/{name}/{table}.parquet") for table in ("records", "evals"))
     citation = f"sweep:{name}: this project, sweeps run sweeps/configs/{name}.yaml"
-    return DataSet(
-        name, summary, citation, "the project's own", "compute_flops", "upstream_error", about, files, _read, num_rows
-    )
+    return DataSet(name, summary, citation, "ours", "compute_flops", "upstream_error", about, files, _read, num_rows)
 
 
 DATA_SETS = (

@@ -10,7 +10,7 @@ from .data_set import DataFile, DataSet
 __all__ = ["DATA_SETS"]
 
 _CITATION = "zhai2021: Zhai, Kolesnikov, Houlsby, Beyer, Scaling Vision Transformers, arXiv 2106.04560"
-_FACTS = "numbers printed in a paper: facts, cite it"
+_FACTS = "facts: cite"  # numbers printed in a paper
 _RULE = "forward FLOPs as Table 2 prints them (1 multiply-add = 2), training 3x"
 _OTHERS = {"BiT-L": "resnet"} | dict.fromkeys(("Noisy Student", "Meta Pseudo Labels", "ALIGN"), "efficientnet")
 

@@ -25,7 +25,7 @@ def test_all_are_listed():
     assert list(rows) == list(DATASETS)
     assert (rows["zhai2021"]["rows"], rows["zhai2021"]["comes"], rows["zhai2021"]["here"]) == (262, "shipped", "yes")
     assert (rows["timm_results"]["comes"], rows["timm_results"]["here"]) == ("fetched", "no")
-    assert rows["clip_linear_probes"]["comes"] == "fetched, unverified"
+    assert rows["clip_linear_probes"]["comes"] == "unverified"
     assert rows["fewshot_curves"]["rows"] is None
     table = scaling("datasets").stdout
     assert all(name in table for name in DATASETS)

@@ -88,7 +88,7 @@ def test_half_a_file_is_not_kept(server, digest):
 
 def test_no_such_address_is_one_line_that_says_what_to_do(server):
     address, _ = server
-    with pytest.raises(OSError, match="404") as error:
+    with pytest.raises(OSError, match=r"\(HTTP status 404\)") as error:
         locate(DataFile("few/none.csv", f"{address}/none.csv", SHA256))
     text = str(error.value)
     assert "\n" not in text
@@ -98,7 +98,7 @@ def test_no_such_address_is_one_line_that_says_what_to_do(server):
 
 def test_a_dead_server_is_one_line(server):
     file = DataFile("good.csv", "http://127.0.0.1:9/good.csv", SHA256)  # the port of discard, where nobody listens
-    with pytest.raises(OSError, match=r"cannot fetch good.csv .*put it at") as error:
+    with pytest.raises(OSError, match=r"cannot fetch good.csv .*\(no connection\): put it at") as error:
         locate(file)
     assert "\n" not in str(error.value)
 
@@ -109,7 +109,7 @@ def test_a_silent_server_is_not_waited_for_for_ever(server, monkeypatch):
     monkeypatch.setattr(fetching, "_TIMEOUT_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/good.csv"
-        with pytest.raises(OSError, match="timed out"):
+        with pytest.raises(OSError, match=r"no answer in 0.05 seconds"):
             locate(DataFile("good.csv", url, SHA256))
 
 
