@@ -18,6 +18,10 @@ BROWSERS := chromium chromium-browser google-chrome
 	$(BIN)/python -m pip install --editable '.[dev]'
 	touch $@
 
+.venv/.browser: .venv/.dev
+	$(BIN)/python -m pip install --editable '.[browser]'
+	touch $@
+
 run: .venv/.sweeps
 	$(BIN)/sweeps run sweeps/configs/demo.yaml --out runs/demo
 
@@ -27,7 +31,7 @@ test: .venv/.dev
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
 
-test-browser: .venv/.dev
+test-browser: .venv/.browser
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
 	echo "A browser is needed: apt-get install chromium" >&2; exit 1
 	$(BIN)/python -m pytest -m browser

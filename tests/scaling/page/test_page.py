@@ -217,6 +217,7 @@ def test_a_name_that_no_document_may_hold_still_gives_a_drawing():
     axes, _ = axes_of_points()
     axes.set_title(" ".join(text for text in HOSTILE if len(text) < 1_000))
     axes.set_xlabel(r"no formula: $\frac{$")
+    axes.yaxis.set_major_formatter(lambda value, place: f"{value}\x07")  # texts that come to be while it is drawn
     svg = picture_of(axes, "").svg
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
