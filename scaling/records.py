@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .cell_numbers import check_decimal, typed_frame
+from .cell_numbers import check_decimal
 from .checks import are_plainly_sound, validate
 from .column_map import as_flags, map_columns, text_columns
 from .csv_tables import is_csv, read_csv_table
@@ -83,9 +83,7 @@ def read_records(
         records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
-        records = (
-            _read_table(source, "records", decimal=decimal) if columns is None else _mapped(source, columns, decimal)
-        )
+        records = _read_records(source, columns, decimal)
         validate_records(records)
         records = _filtered(records, weights, where)
         if selection != "all":
@@ -196,17 +194,17 @@ def _read_table(
     return as_flags(frame.assign(**{str(name): written[name] for name in written}))
 
 
-def _mapped(
-    source: str | os.PathLike[str] | pd.DataFrame, columns: Mapping[str, str], decimal: str | None
+def _read_records(
+    source: str | os.PathLike[str] | pd.DataFrame, columns: Mapping[str, str] | None, decimal: str | None
 ) -> pd.DataFrame:
-    """A table of the user's own with the columns of records; texts of numbers in it are numbers."""
-    texts = text_columns(columns)
+    """Records, or a table of the user's own with the columns of records: texts of numbers in it are numbers."""
+    if columns is None:
+        return _read_table(source, "records", decimal=decimal)
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
         _existing_files(Path(source), "records")
-        frame, written = read_csv_table(Path(source), decimal=decimal, texts=texts)
+        frame, written = read_csv_table(Path(source), decimal=decimal, texts=text_columns(columns))
         return map_columns(frame, columns, written)
-    frame = _read_table(source, "records")
-    return map_columns(typed_frame(frame, decimal), columns, frame[[name for name in frame if name in texts]])
+    return map_columns(_read_table(source, "records"), columns, decimal=decimal)
 
 
 def _existing_files(path: Path, table: str) -> list[Path]:
