@@ -6,7 +6,7 @@ An expression is arithmetic over columns, evaluated here node by node: nothing e
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ def map_columns(
     made = {name: _column(frame, texts, name, value) for name, value in columns.items()}
     own = {str(name): texts[name] for name in frame if _kind(name) == "text" and name not in made}
     mapped = frame.assign(**own, **made)
+    mapped.attrs.pop("percent", None)
     missing = {name: value for name, value in _missing_key(mapped).items() if name not in mapped}
     mapped = mapped.assign(**missing)
     if "status" not in mapped and "upstream_error" in mapped:
@@ -87,10 +88,9 @@ def map_columns(
 
 
 def text_columns(columns: Mapping[str, str]) -> set[str]:
-    """Names of a table's columns that records hold as texts: run_id "007" is no number."""
+    """Names of a table's columns whose texts are asked for, among others: run_id "007" is no number."""
     _check_texts(columns)
-    names = {name for name, column in RECORDS.items() if column.kind == "text"}
-    return names | {part for value in columns.values() for part in (value, *_parts(value))}
+    return {part for value in columns.values() for part in (value, *_parts(value))}
 
 
 def as_flags(frame: pd.DataFrame) -> pd.DataFrame:
@@ -165,6 +165,7 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
     array([0.2, 0.1])
     """
     tree, quoted = _parsed(expression)
+    percent = frame.attrs.get("percent", ())
     used: dict[str, np.ndarray] = {}
 
     def value(node: ast.AST) -> Any:
@@ -177,6 +178,7 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
                 name = quoted.get(name, name)
                 if name not in used:
                     used[name] = _numbers(frame, name)
+                    _check_percent(name, percent, tree)
                 return used[name]
             case ast.BinOp(op=op) if type(op) in _BINARY:
                 return _BINARY[type(op)](value(node.left), value(node.right))
@@ -242,6 +244,13 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"column {name!r} must hold numbers; row {bad[0]} is {str(values.iloc[bad[0]])[:60]!r} ({bad.size} such)"
         )
     return numbers
+
+
+def _check_percent(name: str, percent: Collection[str], tree: ast.expr) -> None:
+    """1 - 76.5% / 100 would pass for an error."""
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    if name in percent and any(number in (100, 0.01) for number in constants):
+        raise ValueError(f"column {name!r} is written with % and is a fraction already, 23% is 0.23: leave out the 100")
 
 
 def _check_finite(numbers: np.ndarray, used: dict[str, np.ndarray]) -> None:

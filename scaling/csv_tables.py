@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from .cell_numbers import check_decimal, pc, trimmed, typed_columns
+from .cell_numbers import check_decimal, pc, percent_columns, trimmed, typed_columns
 
 __all__ = ["is_csv", "read_csv_table"]
 
@@ -37,9 +37,9 @@ def is_csv(path: Path) -> bool:
 
 
 def read_csv_table(
-    path: Path, *, decimal: str | None = None, texts: Collection[str] = ()
+    path: Path, *, decimal: str | None = None, texts: Collection[str] = (), written: Collection[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table, and the columns among `texts` as they are written ("007").
+    """The table, and the columns among `written` as they are written ("007").
 
     Found out are the separator (, ; or tab), the encoding (UTF-8, UTF-16 with a byte-order mark, else cp1252),
     thousands separators and decimal commas; cells "23.4%" are fractions; "", "-", "NaN", "N/A" and the like are
@@ -48,7 +48,11 @@ def read_csv_table(
     Args:
         path: the file; its name may end in .gz.
         decimal: "." or ",", for cells that can be read two ways; None finds it out from the whole file.
-        texts: names of columns; those that the file lacks are ignored.
+        texts: names of columns that are no numbers, whatever they look like; those that the file lacks are ignored.
+        written: names of columns whose texts are wanted too.
+
+    Returns:
+        The table, whose `attrs["percent"]` names the columns with percent signs, and the texts of those `written`.
 
     Raises:
         ValueError: no csv, a row longer than the header, a repeated name, or numbers that can be read two ways.
@@ -58,12 +62,16 @@ def read_csv_table(
         columns, separator = _text_columns(path)
     except (ValueError, OSError, EOFError, csv.Error) as error:  # pyarrow's and undecodable text are ValueErrors
         raise ValueError(f"{path} cannot be read as csv: {error}") from error
-    written = _frame({name: columns[name] for name in columns if name in texts})
+    asis = _frame({name: columns[name] for name in columns if name in written})
+    names, percent = list(columns), percent_columns(columns)
+    found = {name: columns.pop(name) for name in names if name in texts}
     try:
-        found = typed_columns(columns, decimal, point_is_usual=separator == ",")
+        found |= typed_columns(columns, decimal, point_is_usual=separator == ",")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return _frame(found), written
+    frame = _frame({name: found.pop(name) for name in names})
+    frame.attrs["percent"] = percent
+    return frame, asis
 
 
 def _frame(columns: dict[str, pa.ChunkedArray]) -> pd.DataFrame:

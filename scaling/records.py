@@ -189,9 +189,13 @@ def _read_table(
     files = _existing_files(path, table)
     if _parquet_path(source) is not None:
         return _read_parquet_files(files, table, run_ids, path)
-    texts = [name for name, column in TABLES[table].items() if column.kind == "text"]
-    frame, written = read_csv_table(path, decimal=decimal, texts=texts)
-    return as_flags(frame.assign(**{str(name): written[name] for name in written}))
+    frame, _ = read_csv_table(path, decimal=decimal, texts=_texts_of(table))
+    frame.attrs.clear()
+    return as_flags(frame)
+
+
+def _texts_of(table: str) -> list[str]:
+    return [name for name, column in TABLES[table].items() if column.kind == "text"]
 
 
 def _read_records(
@@ -202,7 +206,8 @@ def _read_records(
         return _read_table(source, "records", decimal=decimal)
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
         _existing_files(Path(source), "records")
-        frame, written = read_csv_table(Path(source), decimal=decimal, texts=text_columns(columns))
+        names = {"texts": _texts_of("records"), "written": text_columns(columns)}
+        frame, written = read_csv_table(Path(source), decimal=decimal, **names)
         return map_columns(frame, columns, written)
     return map_columns(_read_table(source, "records"), columns, decimal=decimal)
 

@@ -101,6 +101,16 @@ def test_columns_of_one_name_are_refused():
         read_records(frame, columns=COLUMNS)
 
 
+@pytest.mark.parametrize("expression", ["1 - top1 / 100", "0.01 * (100 - top1)", "1 - top1 * 1e-2"])
+def test_percent_signs_are_not_divided_away_twice(tmp_path, expression):
+    frame, columns = table(top1=["81%", "83%", "76%"]), COLUMNS | {"upstream_error": expression}
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    for source in (frame, tmp_path / "a.csv"):
+        with pytest.raises(ValueError, match="column 'top1' is written with % and is a fraction already"):
+            read_records(source, columns=columns)
+        assert read_records(source, columns=COLUMNS | {"upstream_error": "1 - top1"}).attrs == {}
+
+
 def test_texts_of_digits(tmp_path):
     (tmp_path / "a.csv").write_text("id,k,acc\n007,01,0.5\n7,1,0.6\n")
     found = read_records(tmp_path / "a.csv", columns={"run_id": "id", "upstream_error": "1 - acc", "width": "k"})

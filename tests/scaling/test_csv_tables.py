@@ -115,9 +115,18 @@ def test_a_column_that_is_not_all_numbers_is_text(tmp_path):
 
 def test_texts_are_as_written(tmp_path):
     (tmp_path / "a.csv").write_text("run_id,n\n007,1\n7,2\n")
-    frame, written = read_csv_table(tmp_path / "a.csv", texts=["run_id", "other"])
+    frame, written = read_csv_table(tmp_path / "a.csv", written=["run_id", "other"])
     assert written.to_dict("list") == {"run_id": ["007", "7"]}
     assert frame["run_id"].tolist() == [7, 7]
+    assert read_csv_table(tmp_path / "a.csv", texts=["run_id"])[0]["run_id"].tolist() == ["007", "7"]
+
+
+def test_columns_of_texts_do_not_say_what_the_decimal_separator_is(tmp_path):
+    text = "run_id;step;weights;upstream_error;torch_version\na;1;last;0,5;2.11\n"
+    (tmp_path / "a.csv").write_text(text)
+    assert read_records(tmp_path / "a.csv").iloc[0].tolist() == ["a", 1, "last", 0.5, "2.11"]
+    mapped = read_records(tmp_path / "a.csv", columns={"lr": "upstream_error / 5"})
+    assert mapped[["lr", "torch_version"]].iloc[0].tolist() == [0.1, "2.11"]
 
 
 def test_flags(tmp_path):
