@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["NO_VALUE", "check_decimal", "trimmed", "typed_columns", "typed_frame"]
+__all__ = ["NO_VALUE", "check_decimal", "percent_columns", "trimmed", "typed_columns", "typed_frame"]
 
 # pyarrow makes the functions of `compute` at run time.
 pc: Any = pyarrow.compute
@@ -62,18 +62,30 @@ def trimmed(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.is_in(cells, pa.array(NO_VALUE)), None, cells)
 
 
+def percent_columns(columns: dict[str, pa.ChunkedArray]) -> list[str]:
+    """Names of the columns whose first value has a percent sign."""
+    first = {name: column.slice(0, _FEW).drop_null() for name, column in columns.items()}
+    return [name for name, cells in first.items() if len(cells) and cells[0].as_py().endswith("%")]
+
+
 def typed_frame(frame: pd.DataFrame, decimal: str | None = None) -> pd.DataFrame:
-    """A frame whose columns of texts that are all numbers are numbers, as `typed_columns` reads them."""
+    """A frame whose columns of texts that are all numbers are numbers, as `typed_columns` reads them.
+
+    `attrs["percent"]` names the columns with percent signs.
+    """
     texts = {}
     for name in frame.columns:
         if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
             texts[name] = trimmed(pa.chunked_array([pa.array(frame[name], pa.string(), from_pandas=True)]))
+    percent = percent_columns(texts)
     found = {
         name: pd.Series(values.to_pandas().to_numpy(), index=frame.index)
         for name, values in typed_columns(texts, decimal, point_is_usual=True).items()
         if not pa.types.is_string(values.type)
     }
-    return frame.assign(**found) if found else frame
+    frame = frame.assign(**found)
+    frame.attrs["percent"] = percent
+    return frame
 
 
 def typed_columns(

@@ -5,12 +5,14 @@ An expression is arithmetic over columns, evaluated here node by node: nothing e
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .cell_numbers import typed_frame
 from .checks import as_numbers
 from .inputs import check_columns
 from .schema import KEY, RECORDS
@@ -33,7 +35,13 @@ _REFUSED = {
 _WORDS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 
 
-def map_columns(frame: pd.DataFrame, columns: Mapping[str, str], written: pd.DataFrame | None = None) -> pd.DataFrame:
+def map_columns(
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    written: pd.DataFrame | None = None,
+    *,
+    decimal: str | None = None,
+) -> pd.DataFrame:
     """The table with new columns, and the key of records where it has none.
 
     A value of `columns` is the exact name of a column; an expression over columns (+ - * / ** and parentheses,
@@ -43,9 +51,11 @@ def map_columns(frame: pd.DataFrame, columns: Mapping[str, str], written: pd.Dat
     model has no error.
 
     Args:
-        frame: with text names.
+        frame: the user's table.
         columns: the value of each new column.
-        written: the texts of columns of `frame` that look like numbers.
+        written: the texts of columns of a csv that look like numbers. Without it texts of numbers in `frame`
+            ("1,013.01", "23.4%") are numbers in an expression.
+        decimal: "." or ",", for such texts that can be read two ways.
 
     Raises:
         ValueError: a name that is no column (near ones are told), an expression that is none, or one that is not finite
@@ -58,10 +68,16 @@ def map_columns(frame: pd.DataFrame, columns: Mapping[str, str], written: pd.Dat
     1      b            0.17
     """
     _check_texts(columns)
-    texts = frame if written is None else frame.assign(**{str(name): written[name] for name in written})
+    if repeated := list(frame.columns[frame.columns.duplicated()]):
+        raise ValueError(f"{list(frame.columns).count(repeated[0])} columns are named {repeated[0]!r}")
+    if written is None:
+        texts, frame = frame, typed_frame(frame, decimal)
+    else:
+        texts = frame.assign(**{str(name): written[name] for name in written})
     made = {name: _column(frame, texts, name, value) for name, value in columns.items()}
-    own = {name: texts[name] for name in frame if _kind(name) == "text" and name not in made}
+    own = {str(name): texts[name] for name in frame if _kind(name) == "text" and name not in made}
     mapped = frame.assign(**own, **made)
+    mapped.attrs.pop("percent", None)
     missing = {name: value for name, value in _missing_key(mapped).items() if name not in mapped}
     mapped = mapped.assign(**missing)
     if "status" not in mapped and "upstream_error" in mapped:
@@ -72,10 +88,9 @@ def map_columns(frame: pd.DataFrame, columns: Mapping[str, str], written: pd.Dat
 
 
 def text_columns(columns: Mapping[str, str]) -> set[str]:
-    """Names of a table's columns that records hold as texts: run_id "007" is no number."""
+    """Names of a table's columns whose texts are asked for, among others: run_id "007" is no number."""
     _check_texts(columns)
-    names = {name for name, column in RECORDS.items() if column.kind == "text"}
-    return names | {part for value in columns.values() for part in (value, *_parts(value))}
+    return {part for value in columns.values() for part in (value, *_parts(value))}
 
 
 def as_flags(frame: pd.DataFrame) -> pd.DataFrame:
@@ -102,13 +117,14 @@ def _kind(name: Any) -> str:
 
 
 def _parts(value: str) -> list[str]:
-    return [part.strip() for part in value.split(",")]
+    """Names between commas, of which some stand in backticks."""
+    return [part.strip().strip("`") for part in re.findall("(?:`[^`]*`|[^,`])+", value)]
 
 
 def _column(frame: pd.DataFrame, texts: pd.DataFrame, name: str, value: str) -> pd.Series:
-    if value in frame:
-        return _joined([texts[value]]) if _kind(name) == "text" else frame[value]
-    parts = _parts(value)
+    parts = [value] if value in frame else _parts(value)
+    if len(parts) == 1 and parts[0] in frame and _kind(name) != "text":
+        return frame[parts[0]]
     if _kind(name) == "text" or (len(parts) > 1 and all(part in frame for part in parts)):
         check_columns(frame, *parts)
         return _joined([texts[part] for part in parts])
@@ -149,6 +165,7 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
     array([0.2, 0.1])
     """
     tree, quoted = _parsed(expression)
+    percent = frame.attrs.get("percent", ())
     used: dict[str, np.ndarray] = {}
 
     def value(node: ast.AST) -> Any:
@@ -161,6 +178,7 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
                 name = quoted.get(name, name)
                 if name not in used:
                     used[name] = _numbers(frame, name)
+                    _check_percent(name, percent, tree)
                 return used[name]
             case ast.BinOp(op=op) if type(op) in _BINARY:
                 return _BINARY[type(op)](value(node.left), value(node.right))
@@ -170,8 +188,11 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
                 return _FUNCTIONS[name](value(argument))
         raise _refusal(node)
 
-    with np.errstate(all="ignore"):
-        numbers = np.broadcast_to(np.asarray(value(tree), dtype=float), (len(frame),)).copy()
+    try:
+        with np.errstate(all="ignore"):
+            numbers = np.broadcast_to(np.asarray(value(tree), dtype=float), (len(frame),)).copy()
+    except RecursionError:
+        raise _no_expression() from None
     _check_finite(numbers, used)
     return numbers
 
@@ -189,9 +210,14 @@ def _parsed(expression: str) -> tuple[ast.expr, dict[str, str]]:
 
     words = re.sub("`([^`]*)`", plain, expression).strip()
     try:
-        return ast.parse(words, mode="eval").body, quoted
+        with warnings.catch_warnings(action="ignore"):  # "1or 2" is refused below
+            return ast.parse(words, mode="eval").body, quoted
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"this is no column and no expression of {_ALLOWED}; odd names stand in `backticks`") from None
+        raise _no_expression() from None
+
+
+def _no_expression() -> ValueError:
+    return ValueError(f"this is no column and no expression of {_ALLOWED}; odd names stand in `backticks`")
 
 
 def _refusal(node: ast.AST) -> ValueError:
@@ -218,6 +244,13 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"column {name!r} must hold numbers; row {bad[0]} is {str(values.iloc[bad[0]])[:60]!r} ({bad.size} such)"
         )
     return numbers
+
+
+def _check_percent(name: str, percent: Collection[str], tree: ast.expr) -> None:
+    """1 - 76.5% / 100 would pass for an error."""
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    if name in percent and any(number in (100, 0.01) for number in constants):
+        raise ValueError(f"column {name!r} is written with % and is a fraction already, 23% is 0.23: leave out the 100")
 
 
 def _check_finite(numbers: np.ndarray, used: dict[str, np.ndarray]) -> None:
@@ -248,7 +281,7 @@ def _check_keys(mapped: pd.DataFrame, frame: pd.DataFrame, columns: Mapping[str,
     if not repeated.any():
         return
     row, value = int(np.argmax(repeated)), columns.get("run_id", "run_id")
-    suggested = next((name for name in frame if _tells_apart(mapped, frame, name)), None)
+    suggested = next((name for name in frame if isinstance(name, str) and _tells_apart(mapped, frame, name)), None)
     hint = f"run_id={f'{value},{suggested}'!r}" if suggested else "run_id='model,img_size'"
     raise ValueError(
         f"run_id, step, weights must not repeat; row {row} is the second with {mapped['run_id'].iloc[row]!r}"

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from .cell_numbers import check_decimal, pc, trimmed, typed_columns
+from .cell_numbers import check_decimal, pc, percent_columns, trimmed, typed_columns
 
 __all__ = ["is_csv", "read_csv_table"]
 
@@ -23,6 +23,7 @@ _SEPARATORS = (",", ";", "\t")
 _HEAD_BYTES = 1 << 18  # of which the separator is found out
 _HEAD_ROWS = 200
 _CHUNK_BYTES = 1 << 20
+_NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 _BLOCK_BYTES = 1 << 23  # a row must fit in
 
 
@@ -36,9 +37,9 @@ def is_csv(path: Path) -> bool:
 
 
 def read_csv_table(
-    path: Path, *, decimal: str | None = None, texts: Collection[str] = ()
+    path: Path, *, decimal: str | None = None, texts: Collection[str] = (), written: Collection[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table, and the columns among `texts` as they are written ("007").
+    """The table, and the columns among `written` as they are written ("007").
 
     Found out are the separator (, ; or tab), the encoding (UTF-8, UTF-16 with a byte-order mark, else cp1252),
     thousands separators and decimal commas; cells "23.4%" are fractions; "", "-", "NaN", "N/A" and the like are
@@ -47,7 +48,11 @@ def read_csv_table(
     Args:
         path: the file; its name may end in .gz.
         decimal: "." or ",", for cells that can be read two ways; None finds it out from the whole file.
-        texts: names of columns; those that the file lacks are ignored.
+        texts: names of columns that are no numbers, whatever they look like; those that the file lacks are ignored.
+        written: names of columns whose texts are wanted too.
+
+    Returns:
+        The table, whose `attrs["percent"]` names the columns with percent signs, and the texts of those `written`.
 
     Raises:
         ValueError: no csv, a row longer than the header, a repeated name, or numbers that can be read two ways.
@@ -57,12 +62,16 @@ def read_csv_table(
         columns, separator = _text_columns(path)
     except (ValueError, OSError, EOFError, csv.Error) as error:  # pyarrow's and undecodable text are ValueErrors
         raise ValueError(f"{path} cannot be read as csv: {error}") from error
-    written = _frame({name: columns[name] for name in columns if name in texts})
+    asis = _frame({name: columns[name] for name in columns if name in written})
+    names, percent = list(columns), percent_columns(columns)
+    found = {name: columns.pop(name) for name in names if name in texts}
     try:
-        found = typed_columns(columns, decimal, point_is_usual=separator == ",")
+        found |= typed_columns(columns, decimal, point_is_usual=separator == ",")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return _frame(found), written
+    frame = _frame({name: found.pop(name) for name in names})
+    frame.attrs["percent"] = percent
+    return frame, asis
 
 
 def _frame(columns: dict[str, pa.ChunkedArray]) -> pd.DataFrame:
@@ -84,13 +93,15 @@ def _text_columns(path: Path) -> tuple[dict[str, pa.ChunkedArray], str]:
         raise ValueError("it holds no header")
     options = {"encoding": encoding, "separator": separator, "num_skipped": num_skipped}
     try:
-        with _opened(path) as file:
+        compression = "gzip" if path.suffix.lower() == ".gz" else None
+        with pa.input_stream(str(path), compression=compression) as file:
             cells = _arrow_columns(file, len(rows[0]), **options)
     except pa.ArrowInvalid as error:
         if "Expected" not in str(error):
             raise
-        with _opened(path) as file, _evened(file, **options) as (even, width):
-            cells = _arrow_columns(even, width, **options | {"encoding": "utf-8", "num_skipped": 0})
+        with _opened(path) as file:
+            even, width = _evened(file, **options)
+        cells = _arrow_columns(even, width, **options | {"encoding": "utf-8", "num_skipped": 0})
     return _named(cells), separator
 
 
@@ -102,33 +113,32 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _encoding(path: Path) -> str:
-    """Of the whole file: one byte may tell a spreadsheet's export from UTF-8."""
+    """Of the whole file, in which one byte may tell cp1252 from UTF-8; latin-1 has the bytes that cp1252 lacks."""
+    decoder, possible = codecs.getincrementaldecoder("utf-8")(), ["utf-8", "cp1252", "latin-1"]
     with _opened(path) as file:
-        start = file.read(4)
-        if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        start = file.read(_CHUNK_BYTES)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            decoder.decode(start)
-            while chunk := file.read(_CHUNK_BYTES):
-                if b"\0" in chunk:
-                    raise ValueError("it holds zero bytes")
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return _one_byte_encoding(path)
-    return "utf-8-sig" if start[:3] == codecs.BOM_UTF8 else "utf-8"
-
-
-def _one_byte_encoding(path: Path) -> str:
-    """cp1252, or latin-1 where the file has bytes that cp1252 has not."""
-    with _opened(path) as file:
-        while chunk := file.read(_CHUNK_BYTES):
+        chunk = start
+        while True:
             if b"\0" in chunk:
                 raise ValueError("it holds zero bytes")
-            if chunk.translate(None, b"\x81\x8d\x8f\x90\x9d") != chunk:
-                return "latin-1"
-    return "cp1252"
+            if "utf-8" in possible and not _decodes(decoder, chunk):
+                possible.remove("utf-8")
+            if "cp1252" in possible and chunk.translate(None, _NOT_CP1252) != chunk:
+                possible.remove("cp1252")
+            if not chunk:
+                break
+            chunk = file.read(_CHUNK_BYTES)
+    return "utf-8-sig" if start.startswith(codecs.BOM_UTF8) else possible[0]
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
+    try:
+        decoder.decode(chunk, final=not chunk)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _separator(lines: list[str]) -> str:
@@ -155,7 +165,7 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _arrow_columns(
-    file: BinaryIO, width: int, *, encoding: str, separator: str, num_skipped: int
+    file: pa.NativeFile, width: int, *, encoding: str, separator: str, num_skipped: int
 ) -> list[pa.ChunkedArray]:
     names = [f"f{i}" for i in range(width)]  # as pyarrow calls them
     table = pyarrow.csv.read_csv(
@@ -172,23 +182,22 @@ def _arrow_columns(
     return table.columns
 
 
-@contextmanager
-def _evened(file: BinaryIO, *, encoding: str, separator: str, num_skipped: int) -> Iterator[tuple[BinaryIO, int]]:
+def _evened(file: BinaryIO, *, encoding: str, separator: str, num_skipped: int) -> tuple[pa.BufferReader, int]:
     """The rows with as many cells as the header: spreadsheets leave out the last empty ones, or add some."""
-    text = io.TextIOWrapper(file, encoding=encoding, newline="")
-    rows = csv.reader(text, delimiter=separator)
-    for _ in range(num_skipped):
-        next(rows)
-    header = next(row for row in rows if any(map(str.strip, row)))
-    width = len(header)
     even = io.StringIO(newline="")
     writer = csv.writer(even, delimiter=separator)
-    writer.writerow(header)
-    for row in rows:
-        if any(map(str.strip, row[width:])):
-            raise ValueError(f"line {rows.line_num} has {len(row)} cells, the header {width}")
-        writer.writerow((row + [""] * (width - len(row)))[:width])
-    yield io.BytesIO(even.getvalue().encode()), width
+    with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+        rows = csv.reader(text, delimiter=separator)
+        for _ in range(num_skipped):
+            next(rows)
+        header = next(row for row in rows if any(map(str.strip, row)))
+        width = len(header)
+        writer.writerow(header)
+        for row in rows:
+            if any(map(str.strip, row[width:])):
+                raise ValueError(f"line {rows.line_num} has {len(row)} cells, the header {width}")
+            writer.writerow((row + [""] * (width - len(row)))[:width])
+    return pa.BufferReader(even.getvalue().encode()), width
 
 
 def _named(columns: list[pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
@@ -201,9 +210,7 @@ def _named(columns: list[pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
         if not name and cells[-1].null_count < len(cells[-1]):
             names[number] = f"column {number + 1}"
     if repeated := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
-        raise ValueError(
-            f"column {repeated[0]!r} is there {names.count(repeated[0])} times: give each a name of its own"
-        )
+        raise ValueError(f"{names.count(repeated[0])} columns are named {repeated[0]!r}: give each a name of its own")
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return _without_empty_rows(named)
 

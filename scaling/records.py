@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .cell_numbers import check_decimal, typed_frame
+from .cell_numbers import check_decimal
 from .checks import REQUIRED, are_plainly_sound, validate
 from .column_map import as_flags, map_columns, text_columns
 from .csv_tables import is_csv, read_csv_table
@@ -86,11 +86,7 @@ def read_records(
         records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
-        records = (
-            _read_table(source, "records", decimal=decimal, only=only)
-            if columns is None
-            else _mapped(source, columns, decimal)
-        )
+        records = _read_records(source, columns, decimal, only)
         validate_records(records)
         records = _filtered(records, weights, where)
         if selection != "all":
@@ -197,22 +193,30 @@ def _read_table(
     files = _existing_files(path, table)
     if _parquet_path(source) is not None:
         return _read_parquet_files(files, table, run_ids, path, only)
-    texts = [name for name, column in TABLES[table].items() if column.kind == "text"]
-    frame, written = read_csv_table(path, decimal=decimal, texts=texts)
-    return as_flags(frame.assign(**{str(name): written[name] for name in written}))
+    frame, _ = read_csv_table(path, decimal=decimal, texts=_texts_of(table))
+    frame.attrs.clear()
+    return as_flags(frame)
 
 
-def _mapped(
-    source: str | os.PathLike[str] | pd.DataFrame, columns: Mapping[str, str], decimal: str | None
+def _texts_of(table: str) -> list[str]:
+    return [name for name, column in TABLES[table].items() if column.kind == "text"]
+
+
+def _read_records(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    columns: Mapping[str, str] | None,
+    decimal: str | None,
+    only: Callable[[str], bool] | None,
 ) -> pd.DataFrame:
-    """A table of the user's own with the columns of records; texts of numbers in it are numbers."""
-    texts = text_columns(columns)
+    """Records, or a table of the user's own with the columns of records: texts of numbers in it are numbers."""
+    if columns is None:
+        return _read_table(source, "records", decimal=decimal, only=only)
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
         _existing_files(Path(source), "records")
-        frame, written = read_csv_table(Path(source), decimal=decimal, texts=texts)
+        names = {"texts": _texts_of("records"), "written": text_columns(columns)}
+        frame, written = read_csv_table(Path(source), decimal=decimal, **names)
         return map_columns(frame, columns, written)
-    frame = _read_table(source, "records")
-    return map_columns(typed_frame(frame, decimal), columns, frame[[name for name in frame if name in texts]])
+    return map_columns(_read_table(source, "records"), columns, decimal=decimal)
 
 
 def _existing_files(path: Path, table: str) -> list[Path]:
