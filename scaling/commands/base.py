@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..records import read_records
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
-__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "kind_lines", "takes"]
+__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "kind_lines", "takes", "warnings_of"]
 
 SAYS_NO, WRONG_USE = 1, 2
 _COMMON_PANEL = "Options of every command"
@@ -120,6 +121,19 @@ def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
     if missing := int(runs[by].isna().sum()):
         raise ValueError(f"--by {by}: {missing} of {len(runs)} runs have none: leave them out with --where")
     return {str(name): group for name, group in runs.groupby(by, sort=True)}
+
+
+@contextmanager
+def warnings_of(group: str | None) -> Iterator[None]:
+    """The fits' warnings inside, with the group's name before them where there is one."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    for each in found:
+        told = each.message
+        if group is not None and isinstance(told, FitWarning):
+            told = FitWarning(told.kind, f"{group}: {told}")
+        warnings.warn_explicit(told, each.category, each.filename, each.lineno)
 
 
 def kind_lines(kinds: Iterable[str]) -> list[str]:

@@ -31,6 +31,7 @@ def test_laws_side_by_side(path, runs):
     assert rows[0]["aicc"] == expected["aicc"][0]
 
 
+@pytest.mark.slow
 def test_without_names_all_laws_that_fall_with_x(runs, tmp_path):
     few = runs.iloc[::4]
     few.to_parquet(tmp_path / "runs.parquet")
@@ -87,6 +88,7 @@ def test_law_selection_level_and_seed_of_families(path, runs):
     assert [row["high"] for row in rows] == expected["high"].tolist()
 
 
+@pytest.mark.slow
 def test_all_rivals_unless_named(runs, tmp_path):
     labels = np.resize(["vit", "resnet", "mixer"], 60)
     runs.assign(model_family=labels).to_parquet(tmp_path / "runs.parquet")

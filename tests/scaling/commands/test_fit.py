@@ -38,7 +38,7 @@ def test_json_holds_the_fit_so_that_it_can_be_had_again(path, runs):
         ("--objective", "least_squares", {"objective": "least_squares"}),
         ("--fix", "c=0.05", {"fixed": {"c": 0.05}}),
         ("--bound", "c=0.09:0.2", {"bounds": {"c": (0.09, 0.2)}}),
-        ("--law", "broken_power_2", {"law": "broken_power_2"}),
+        pytest.param("--law", "broken_power_2", {"law": "broken_power_2"}, marks=pytest.mark.slow),
         ("--law", "power", {"law": "power"}),
     ],
 )
@@ -209,19 +209,38 @@ def test_csv_is_the_table_or_what_was_asked(path, runs):
     assert float(table("fit", path, "--at", 1e22)[0]["median"]) == direct(runs).predict(1e22)
 
 
-def test_the_text_has_law_numbers_and_the_meaning_of_warnings(runs, tmp_path):
+def test_the_text_has_the_law_and_standard_error_what_the_fit_warns_of(runs, tmp_path):
     runs.tail(10).to_parquet(tmp_path / "runs.parquet")
-    text = call("fit", tmp_path / "runs.parquet").stdout
-    assert text.startswith("saturating_power: a x^-b + c; upstream_error against compute_flops")
-    assert "under_one_decade: x spans less than one decade" in text
+    result = call("fit", tmp_path / "runs.parquet")
+    assert result.stdout.startswith("saturating_power: a x^-b + c; upstream_error against compute_flops")
+    assert "warning (under_one_decade): x spans 0.61 decades" in result.stderr
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_figures(path, tmp_path, suffix):
-    file = tmp_path / f"fit.{suffix}"
-    result = call("fit", path, "--by", "model_family", "--shared", "c", "--figure", file)
+def test_of_groups_the_kinds_of_warnings_stand_in_the_table_with_their_meaning(runs, tmp_path):
+    runs.tail(14).to_parquet(tmp_path / "runs.parquet")
+    result = call("fit", tmp_path / "runs.parquet", "--by", "model_family", "--law", "power")
+    assert "under_one_decade: x spans less than one decade" in result.stdout
+
+
+def test_a_warning_of_a_prediction_names_its_group(path):
+    result = call("fit", path, "--by", "model_family", "--at", 1e24)
+    assert "warning (extrapolation): resnet: x lies" in result.stderr
+
+
+def test_figures(path, tmp_path):
+    files = [tmp_path / f"fit.{suffix}" for suffix in ("png", "svg", "pdf")]
+    options = [option for file in files for option in ("--figure", file)]
+    result = call("fit", path, "--by", "model_family", "--shared", "c", *options)
     assert result.exit_code == 0, result.stderr
-    assert file.stat().st_size > 5000
+    assert all(file.stat().st_size > 5000 for file in files)
+
+
+def test_a_figure_goes_as_far_as_the_prediction(path, tmp_path):
+    call("fit", path, "--at", 1e26, "--figure", tmp_path / "far.svg")
+    call("fit", path, "--figure", tmp_path / "near.svg")
+    far, near = ((tmp_path / name).read_text() for name in ("far.svg", "near.svg"))
+    assert "{26}" in far
+    assert "{26}" not in near
 
 
 def test_one_figure_of_every_group(path, tmp_path):

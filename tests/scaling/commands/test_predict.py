@@ -94,6 +94,7 @@ def test_branches_of_a_trunk_are_drawn_together(runs, tmp_path):
     assert found["laws"]["all runs"]["upstream_error"]["draws"] == "case_bootstrap"
 
 
+@pytest.mark.slow
 def test_seed_shots_and_the_columns(path, runs):
     renamed = laws(runs, y="pets_5shot_error", seed=7)[2]
     args = ("--at", 1e23, *DRAWS, "--seed", 7)
@@ -111,6 +112,7 @@ def test_another_upstream_column(path, runs):
     assert (row["quantity"], row["median"]) == ("pets_10shot_error", front.predict(1e23))
 
 
+@pytest.mark.slow
 def test_by_is_each_group_and_says_which_has_no_law(runs, tmp_path):
     labels = ["lone", *runs["model_family"][1:]]
     runs.assign(model_family=labels).to_parquet(tmp_path / "runs.parquet")
@@ -136,6 +138,7 @@ def test_the_text_names_laws_warnings_and_saturation(path):
     assert "warning (extrapolation): x lies 2.00 decades beyond" in result.stderr
 
 
+@pytest.mark.slow
 def test_csv(path, stochastic):
     [row] = table("predict", path, "--at", 1e23, *DRAWS)
     assert float(row["median"]) == stochastic[0].predict(1e23)
@@ -145,7 +148,7 @@ def test_csv(path, stochastic):
     "args",
     [
         ["--at", "1e23"],
-        ["--at", "1e23", "--task", "pets", "--downstream-accuracy", "0.9"],
+        pytest.param(["--at", "1e23", "--task", "pets", "--downstream-accuracy", "0.9"], marks=pytest.mark.slow),
         ["--upstream-accuracy", "0.9", "--task", "pets"],
     ],
 )
