@@ -41,7 +41,7 @@ def fit_options(
     Raises:
         ValueError: an objective for a stochastic frontier, which has its own.
     """
-    options = {"selection": selection, "intervals": intervals, "num_draws": draws, "rng": rng}
+    options: dict[str, Any] = {"selection": selection, "intervals": intervals, "num_draws": draws, "rng": rng}
     if objective is not None:
         if selection == "stochastic":
             raise ValueError(

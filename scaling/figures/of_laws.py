@@ -23,7 +23,7 @@ __all__ = [
 def front_of(source: Source) -> Any:
     runs = source.runs
     groups = None if source.selection == "stochastic" else source.groups(runs)
-    options = {"law": source.law, "selection": source.selection, "groups": groups}
+    options: dict[str, Any] = {"law": source.law, "selection": source.selection, "groups": groups}
     return fit_frontier(runs[source.x], runs[source.y], **options, **source.drawn)
 
 
@@ -64,7 +64,7 @@ def draw_chain(source: Source) -> Any:
     )
     selection = "convex_hull" if source.selection == "pareto" else source.selection
     trans = fit_transfer(upstream, downstream, selection=selection, **source.drawn)
-    options = {"x_label": source.axes["x_label"], "task": source.task_name, "level": source.level}
+    options: dict[str, Any] = {"x_label": source.axes["x_label"], "task": source.task_name, "level": source.level}
     return plots.plot_chain(chain(front, trans, rng=source.rng), **options)
 
 
@@ -109,7 +109,7 @@ def draw_tuning(source: Source) -> Any:
 
 def draw_against(source: Source) -> Any:
     """Against x, or the setting named."""
-    options = {"label": source.label, "log": source.log, "y_label": source.axes["y_label"]}
+    options: dict[str, Any] = {"label": source.label, "log": source.log, "y_label": source.axes["y_label"]}
     return plots.plot_against(source.runs, source.setting or source.x, source.y, **options)
 
 
