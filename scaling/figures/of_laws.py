@@ -9,6 +9,7 @@ from ..comparison import compare_laws
 from ..fitting import fit_law
 from ..frontier import fit_frontier
 from ..inputs import check_columns
+from ..plots.style import shown_name
 from ..tables import paired_difference
 from ..transfer import fit_transfer
 from ..tuning import tuning_table
@@ -123,5 +124,5 @@ def draw_paired_differences(source: Source) -> Any:
     a, b = values[:2]
     along = [name for name in ("sam_rho",) if name in source.records and name != factor]
     table = paired_difference(source.records, source.y, factor, a, b, along=along, level=source.level)
-    label = f"{source.axes['y_label']}: {plots.style.shown_name(b)} less {plots.style.shown_name(a)}"
+    label = f"{source.axes['y_label']}: {shown_name(b)} less {shown_name(a)}"
     return plots.plot_paired_differences(table, x_label=label)

@@ -45,7 +45,7 @@ def draw_rank_matrix(source: Source) -> Any:
     columns = [source.upstream, *(name for name in source.task_columns if name != source.upstream)]
     rows = source.records[columns].dropna()
     rows = rows[[name for name in columns if rows[name].nunique() > 1]]
-    names = {name: name.removesuffix("_error").replace("_", " ") for name in rows}
+    names = {name: str(name).removesuffix("_error").replace("_", " ") for name in rows}
     return plots.plot_rank_matrix(transfer.rank_correlations(rows.rename(columns=names)))
 
 
