@@ -138,6 +138,11 @@ class GroupLaw:
         """Of all groups' points."""
         return self.whole.joint.residual_std
 
+    @property
+    def warnings(self) -> tuple[Any, ...]:
+        """Of the joint fit."""
+        return self.whole.warnings
+
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """See `Fit.interval`."""
         return self.whole.interval(name, self.label, level)

@@ -24,6 +24,7 @@ __all__ = ["FIGURE_TYPES", "Answer", "check_figures", "draw_groups", "print_answ
 
 FIGURE_TYPES = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 150
+_MOST_NOTES = 100  # in a terminal
 _MOST_AXES = 24  # of one figure
 _AXES_INCHES = (8.0, 4.8)  # with a legend beside them
 
@@ -76,8 +77,10 @@ def print_answer(
     if answer.predictions is not None:
         print_line("")
         print_table(answer.predictions)
-    for note in answer.notes:
+    for note in answer.notes[:_MOST_NOTES]:
         print_line("\n".join(map(printable, note.split("\n"))))
+    if len(answer.notes) > _MOST_NOTES:
+        print_line(f"... and {len(answer.notes) - _MOST_NOTES} more notes: --json gives all")
 
 
 def save_figures(answer: Answer, paths: Sequence[Path]) -> None:

@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -18,9 +19,10 @@ from ..records import read_records
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
-__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "kind_lines", "takes"]
+__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "groups_of", "kind_lines", "takes", "warnings_of"]
 
 SAYS_NO, WRONG_USE = 1, 2
+_COMMON_PANEL = "Options of every command"
 
 
 _ColumnOption = typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
@@ -92,6 +94,19 @@ def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
     return {str(name): group for name, group in runs.groupby(by, sort=True)}
 
 
+@contextmanager
+def warnings_of(group: str | None) -> Iterator[None]:
+    """The fits' warnings inside, with the group's name before them where there is one."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    for each in found:
+        told = each.message
+        if group is not None and isinstance(told, FitWarning):
+            told = FitWarning(told.kind, f"{group}: {told}")
+        warnings.warn_explicit(told, each.category, each.filename, each.lineno)
+
+
 def kind_lines(kinds: Iterable[str]) -> list[str]:
     """A line a kind of warning that a column of kinds names: what it means.
 
@@ -111,6 +126,7 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, annotation=f.type, default=_default(f))
             for f in fields(options)
         ]
+        common_names = [f.name for f in fields(Asked)]
         own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
 
         @wraps(command)
@@ -118,8 +134,11 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             asked = options(**{f.name: given.pop(f.name) for f in fields(options)})
             return asked, command(asked, **given)
 
+        for parameter in shared[1:]:
+            if parameter.name in common_names:
+                parameter.annotation.__metadata__[0].rich_help_panel = _COMMON_PANEL
         # The argument first, then what is the command's own (fields of a subclass, parameters), then what it shares.
-        common = len(fields(Asked)) if issubclass(options, Asked) else len(shared)
+        common = len(common_names) if issubclass(options, Asked) else len(shared)
         ordered = [shared[0], *shared[common:], *own, *shared[1:common]]
         wrapped.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}

@@ -18,7 +18,7 @@ from ..plain import plain
 from ..selection import check_selection
 from ..usable import UsableRuns, trainings
 from .answer import Answer, draw_groups
-from .base import Asked, groups_of, kind_lines, takes
+from .base import Asked, groups_of, kind_lines, takes, warnings_of
 from .fitted import decades_beyond
 from .values import named_law, number
 
@@ -112,7 +112,8 @@ def _predictions(asked: CompareAsked, ensembles: Mapping[str, EnsembleFit]) -> p
     """The weighted mean of laws at each x, a row each."""
     rows = []
     for name, mean in ensembles.items():
-        curve, new = (mean.predict(np.array(asked.at), asked.level, kind) for kind in ("confidence", "prediction"))
+        with warnings_of(name if asked.by else None):
+            curve, new = (mean.predict(np.array(asked.at), asked.level, kind) for kind in ("confidence", "prediction"))
         rows += [
             {"group": name, "at": x, "quantity": asked.error_column, "median": curve.median[k], "low": curve.low[k],
              "high": curve.high[k], "prediction_low": new.low[k], "prediction_high": new.high[k],

@@ -8,6 +8,7 @@ import pandas as pd
 import typer
 
 from ..attempt import attempt
+from ..errors import issue
 from ..fit import Fit
 from ..fitting import fit_law
 from ..grouped import GroupLaw
@@ -17,12 +18,13 @@ from ..plain import plain
 from ..selection import check_selection, select
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
-from .base import Asked, groups_of, kind_lines, takes
+from .base import Asked, groups_of, kind_lines, takes, warnings_of
 from .fitted import INTERVALS, FittedLaw, fitted_law
 from .values import named_law, named_numbers, named_ranges, numbers
 
 __all__ = ["fit"]
 
+_DRAWN = 10  # times the largest x, as far as a figure goes unless a prediction is asked beyond
 _LAST = ("warnings", "reason")  # columns
 _Found = tuple[dict[str, FittedLaw], list[dict[str, Any]], dict[str, Any]]
 _FixOption = typer.Option(help="A parameter that is known: c=0.05.")
@@ -102,14 +104,15 @@ def fit(asked: FitAsked) -> Answer:
         raise ValueError(f"--target must be a fraction like {asked.error_column}, got {max(asked.target):g} (percent?)")
     groups = {name: _selected(asked, runs) for name, runs in groups_of(usable.frame, asked.by).items()}
     fits, rows, written = (_joint if asked.shared else _each)(asked, law, groups)
-    predictions = [
-        {"group": name, **row} for name, each in fits.items()
-        for row in (*each.predictions(at), *each.targets(asked.target))
-    ]  # fmt: skip
+    predictions = []
+    for name, each in fits.items():
+        with warnings_of(name if asked.by else None):
+            found = (*each.predictions(at), *each.targets(asked.target))
+            predictions += [{"group": name, **row} for row in found]
     return Answer(
         _table(asked, rows, ["num_points", *(name + end for name in law.params for end in ("", "_low", "_high"))]),
         title=f"{law.name}: {law.formula}; {asked.error_column} against {asked.x_label}",
-        notes=[*_notes(asked, usable, groups), *kind_lines(row["warnings"] for row in rows)],
+        notes=[*_notes(asked, usable, groups), *(kind_lines(row["warnings"] for row in rows) if asked.by else ())],
         values=_values(asked, law, usable, groups) | {"fits": written},
         predictions=_table(asked, predictions, []) if predictions else None,
         draw=draw_groups({name: lambda ax, each=each: _draw(asked, each, ax) for name, each in fits.items()}),
@@ -155,6 +158,8 @@ def _each(asked: FitAsked, law: Law, groups: dict[str, pd.DataFrame]) -> _Found:
         columns: dict[str, Any] = {}
         if found is not None:
             fits[name], columns = found, found.columns()
+            if asked.by is None:  # of groups the table has the kinds
+                issue(*found.fit.warnings, *(found.draws.warnings if found.draws else ()))
             written[name] = plain(found.fit, asked.level)
         rows.append({"group": name, "num_points": len(runs), **columns, "warnings": kinds, "reason": reason})
     return fits, rows, written
@@ -219,4 +224,6 @@ def _never(asked: FitAsked, predictions: list[dict[str, Any]]) -> bool:
 def _draw(asked: FitAsked, each: FittedLaw, ax: Any) -> None:
     from ..plots import plot_fit
 
-    plot_fit(each.fit, level=asked.level, ax=ax, x_label=asked.x, y_label=asked.error_column)
+    known, far = each.fit.x, max(map(float, asked.at), default=0.0)
+    up_to = far if not each.fit.law.increasing and far > _DRAWN * known.max() else None
+    plot_fit(each.fit, level=asked.level, up_to=up_to, ax=ax, x_label=asked.x, y_label=asked.error_column)

@@ -10,14 +10,14 @@ import pandas as pd
 import typer
 
 from ..chain import Chain, chain
-from ..errors import FitError, warning_lines
+from ..errors import FitError
 from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain
 from ..selection import check_selection
 from ..transfer import TransferFit, fit_transfer
 from ..usable import UsableRuns, trainings, usable_runs
 from .answer import Answer, draw_groups
-from .base import Asked, groups_of, takes
+from .base import Asked, groups_of, takes, warnings_of
 from .fitted import decades_beyond
 from .values import named_law
 
@@ -127,14 +127,16 @@ def predict(asked: PredictAsked) -> Answer:
     for name, runs in groups_of(asked.read(), asked.by).items():
         each = _Laws(asked, runs)
         try:
-            rows += [{"group": name, **row} for row in _rows(each)]
+            with warnings_of(name if asked.by else None):
+                rows += [{"group": name, **row} for row in _rows(each)]
             laws[name] = each
         except FitError as error:
             if asked.by is None:
                 raise
             reasons[name] = str(error)
     if not laws:
-        raise FitError("no group has a law: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+        name, why = next(iter(reasons.items()))
+        raise FitError(f"none of {len(reasons)} groups has a law; of {name}: {why}")
     shown = [name for name in _COLUMNS if any(name in row for row in rows) and (name != "group" or asked.by)]
     reached = [row["median"] for row in rows if row["quantity"] == asked.x]
     return Answer(
@@ -238,7 +240,6 @@ def _notes(asked: PredictAsked, laws: Mapping[str, _Laws], reasons: Mapping[str,
             params = ", ".join(f"{param} = {value:.4g}" for param, value in law.params.items())
             rule = f"{law.selection}, intervals: {law.intervals}"
             notes.append(f"{head}{column}: {law.fit.law.name} {law.fit.law.formula}, {params} ({rule})")
-            notes += [f"{head}{line.strip()}" for line in warning_lines(law.warnings)]
         notes += [f"{head}{line}" for line in _saturations(each)]
         notes += [f"{head}left out of {column}: {text}" for column, text in each.left_out.items()]
     return [*notes, *(f"{name}: {why}" for name, why in reasons.items())]

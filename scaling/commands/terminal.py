@@ -15,7 +15,7 @@ from ..command_line import print_line
 
 __all__ = ["cell", "print_table", "printable"]
 
-_WIDE = 10_000  # characters a line where no terminal reads: nothing is cut
+_UNBOUNDED = 1_000_000  # characters a line, of which a table takes what it needs
 _MOST_LINES = 200  # of a table in a terminal; --csv and --json give all
 _LONGEST = 120  # characters of a cell in a terminal
 _NARROWEST = 16  # of a column of texts that are broken over lines
@@ -24,8 +24,6 @@ _NARROWEST = 16  # of a column of texts that are broken over lines
 def print_table(table: pd.DataFrame) -> None:
     """On standard output. Columns that are empty in all rows are left out."""
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDE)
     shown = table.head(_MOST_LINES)
     shown = shown[[name for name in shown if not shown[name].map(_is_empty).all()]]
     if not shown.empty:
@@ -63,9 +61,12 @@ def _print(console: Console, table: pd.DataFrame) -> None:
     if console.is_terminal:
         texts = [[text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..." for text in row] for row in texts]
     names = [printable(str(name)) for name in table.columns]
+    if not console.is_terminal:  # nothing is cut where no terminal reads
+        widest = (max(map(len, column)) for column in zip(names, *texts, strict=True))
+        console = Console(width=sum(widest) + 2 * len(names))
     is_number = [_is_number(table.iloc[:, place]) for place in range(len(names))]
     upright = _table(names, texts, is_number)
-    least = Measurement.get(console, console.options.update(width=_WIDE), upright).minimum
+    least = Measurement.get(console, console.options.update(width=_UNBOUNDED), upright).minimum
     if least <= console.width:
         console.print(upright)
         return
