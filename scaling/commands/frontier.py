@@ -53,7 +53,7 @@ class FrontierAsked(Asked):
     beside: Annotated[bool, _BesideOption] = False
 
     def fit(self, runs: pd.DataFrame) -> FrontierFit:
-        how = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
+        how: dict[str, Any] = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
         options = fit_options(runs, self.rng, selection=self.select, **how)
         return fit_frontier(
             runs[self.x], runs[self.error_column], law=named_law(self.law), hull_axes=self.hull_axes, **options
@@ -62,7 +62,7 @@ class FrontierAsked(Asked):
     def fit_beside(self, runs: pd.DataFrame) -> FrontierFit | None:
         """As published, or the edge beside that; None where it cannot be had."""
         other = "stochastic" if self.select == "pareto" else "pareto"
-        plain_options = {"hull_axes": "linear", "objective": None, "intervals": None}
+        plain_options: dict[str, Any] = {"hull_axes": "linear", "objective": None, "intervals": None}
         return attempt(lambda: replace(self, select=other, **plain_options).fit(runs))[0]
 
     def draw(self, fit: FrontierFit, runs: pd.DataFrame, ax: Any) -> Any:
@@ -70,7 +70,7 @@ class FrontierAsked(Asked):
         from ..plots.style import column_label
 
         second = self.fit_beside(runs) if self.beside else None
-        labels = {"x_label": column_label(self.x), "y_label": column_label(self.error_column)}
+        labels: dict[str, Any] = {"x_label": column_label(self.x), "y_label": column_label(self.error_column)}
         return plot_frontier(fit, beside=second, groups=colours(runs, self.by), level=self.level, ax=ax, **labels)
 
 

@@ -41,7 +41,7 @@ def fit_options(
     Raises:
         ValueError: an objective for a stochastic frontier, which has its own.
     """
-    options = {"selection": selection, "intervals": intervals, "num_draws": draws, "rng": rng}
+    options: dict[str, Any] = {"selection": selection, "intervals": intervals, "num_draws": draws, "rng": rng}
     if objective is not None:
         if selection == "stochastic":
             raise ValueError(
@@ -74,7 +74,7 @@ def notes_of(usable: UsableRuns | None, fits: Mapping[str, SelectedFit]) -> list
     return notes + [f"{name}: {warning.kind}: {warning}" for name, fit in fits.items() for warning in fit.warnings]
 
 
-def colours(runs: pd.DataFrame, by: str | None) -> pd.Series | None:
+def colours(runs: pd.DataFrame, by: str | None) -> Any:
     """What the points of a figure are coloured by: the column asked for, else the family."""
     column = by or "model_family"
     return runs[column].fillna("unknown").astype(str) if column in runs else None

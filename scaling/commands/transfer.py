@@ -57,7 +57,7 @@ class TransferAsked(Asked):
     beside: Annotated[bool, _BesideOption] = False
 
     def fit(self, models: pd.DataFrame, column: str) -> TransferFit:
-        how = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
+        how: dict[str, Any] = {"objective": self.objective, "intervals": self.intervals, "draws": self.draws}
         options = fit_options(models, self.rng, selection=self.select, **how)
         return fit_transfer(
             1 - models[self.upstream], 1 - models[column], anchors=tuple(self.anchors) or "none",
@@ -68,7 +68,13 @@ class TransferAsked(Asked):
     def fit_beside(self, models: pd.DataFrame, column: str) -> TransferFit | None:
         """As published, or the edge beside that; None where it cannot be had."""
         other = "stochastic" if self.select == "convex_hull" else "convex_hull"
-        usual = {"objective": None, "intervals": None, "anchors": [], "chance": None, "hull_points": "vertices"}
+        usual: dict[str, Any] = {
+            "objective": None,
+            "intervals": None,
+            "anchors": [],
+            "chance": None,
+            "hull_points": "vertices",
+        }
         return attempt(lambda: replace(self, select=other, **usual).fit(models, column))[0]
 
     def draw(self, fit: TransferFit, models: pd.DataFrame, column: str, ax: Any) -> Any:
@@ -76,7 +82,7 @@ class TransferAsked(Asked):
         from ..plots.style import task_title
 
         second = self.fit_beside(models, column) if self.beside else None
-        options = {"groups": colours(models, self.by), "level": self.level, "task": task_title(column)}
+        options: dict[str, Any] = {"groups": colours(models, self.by), "level": self.level, "task": task_title(column)}
         return plot_transfer(fit, beside=second, ax=ax, **options)
 
 
@@ -205,7 +211,5 @@ def _pair(option: str, given: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(end) for end in given.split(":"))
     except ValueError:
-        raise ValueError(
-            f"{option} must be two numbers with a colon between, such as 0.1:0.45; got {given!r}"
-        ) from None
+        raise ValueError(f"{option} must be two numbers as LOW:HIGH, such as 0.1:0.45; got {given!r}") from None
     return low, high

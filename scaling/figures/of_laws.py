@@ -9,6 +9,7 @@ from ..comparison import compare_laws
 from ..fitting import fit_law
 from ..frontier import fit_frontier
 from ..inputs import check_columns
+from ..plots.style import shown_name
 from ..tables import paired_difference
 from ..transfer import fit_transfer
 from ..tuning import tuning_table
@@ -23,7 +24,7 @@ __all__ = [
 def front_of(source: Source) -> Any:
     runs = source.runs
     groups = None if source.selection == "stochastic" else source.groups(runs)
-    options = {"law": source.law, "selection": source.selection, "groups": groups}
+    options: dict[str, Any] = {"law": source.law, "selection": source.selection, "groups": groups}
     return fit_frontier(runs[source.x], runs[source.y], **options, **source.drawn)
 
 
@@ -64,7 +65,7 @@ def draw_chain(source: Source) -> Any:
     )
     selection = "convex_hull" if source.selection == "pareto" else source.selection
     trans = fit_transfer(upstream, downstream, selection=selection, **source.drawn)
-    options = {"x_label": source.axes["x_label"], "task": source.task_name, "level": source.level}
+    options: dict[str, Any] = {"x_label": source.axes["x_label"], "task": source.task_name, "level": source.level}
     return plots.plot_chain(chain(front, trans, rng=source.rng), **options)
 
 
@@ -109,7 +110,7 @@ def draw_tuning(source: Source) -> Any:
 
 def draw_against(source: Source) -> Any:
     """Against x, or the setting named."""
-    options = {"label": source.label, "log": source.log, "y_label": source.axes["y_label"]}
+    options: dict[str, Any] = {"label": source.label, "log": source.log, "y_label": source.axes["y_label"]}
     return plots.plot_against(source.runs, source.setting or source.x, source.y, **options)
 
 
@@ -123,5 +124,5 @@ def draw_paired_differences(source: Source) -> Any:
     a, b = values[:2]
     along = [name for name in ("sam_rho",) if name in source.records and name != factor]
     table = paired_difference(source.records, source.y, factor, a, b, along=along, level=source.level)
-    label = f"{source.axes['y_label']}: {plots.style.shown_name(b)} less {plots.style.shown_name(a)}"
+    label = f"{source.axes['y_label']}: {shown_name(b)} less {shown_name(a)}"
     return plots.plot_paired_differences(table, x_label=label)

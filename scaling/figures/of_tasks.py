@@ -33,7 +33,11 @@ def draw_transfer(source: Source) -> Any:
 def draw_trends(source: Source) -> Any:
     group = "upstream_dataset"
     has_group = group in source.records and source.records[group].notna().all()
-    options = {"upstream": source.upstream, "tasks": source.task_columns, "group": group if has_group else None}
+    options: dict[str, Any] = {
+        "upstream": source.upstream,
+        "tasks": source.task_columns,
+        "group": group if has_group else None,
+    }
     return plots.plot_trends(fit_tasks(source.models(), level=source.level, **options, **source.drawn))
 
 
@@ -41,7 +45,7 @@ def draw_rank_matrix(source: Source) -> Any:
     columns = [source.upstream, *(name for name in source.task_columns if name != source.upstream)]
     rows = source.records[columns].dropna()
     rows = rows[[name for name in columns if rows[name].nunique() > 1]]
-    names = {name: name.removesuffix("_error").replace("_", " ") for name in rows}
+    names = {name: str(name).removesuffix("_error").replace("_", " ") for name in rows}
     return plots.plot_rank_matrix(transfer.rank_correlations(rows.rename(columns=names)))
 
 
@@ -56,7 +60,7 @@ def draw_lines(source: Source) -> Any:
     line = transfer.fit_line(upstream, downstream, names=source.names(models))
     colours = source.colours(models)
     groups = None if colours is None else _of_names(colours, source.names(models), line.names)
-    labels = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
+    labels: dict[str, Any] = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
     return plots.plot_lines(line, groups=groups, level=source.level, **labels)
 
 
@@ -71,7 +75,7 @@ def draw_robustness(source: Source) -> Any:
     robust = transfer.effective_robustness(upstream, downstream, names=source.names(models))
     colours = source.colours(models)
     groups = None if colours is None else _of_names(colours, source.names(models), robust.names)
-    labels = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
+    labels: dict[str, Any] = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
     return plots.plot_robustness(robust, groups=groups, **labels)
 
 
@@ -92,7 +96,7 @@ def draw_sufficiency(source: Source) -> Any:
 def draw_same_curve(source: Source) -> Any:
     models, (upstream, downstream) = source.accuracies()
     arms = source.colours(models)
-    options = {"level": source.level, "rng": source.rng, "num_draws": source.num_draws}
+    options: dict[str, Any] = {"level": source.level, "rng": source.rng, "num_draws": source.num_draws}
     result = transfer.same_curve(upstream, downstream, arms, **options)
     return plots.plot_same_curve(result, task=source.task_name)
 
@@ -114,7 +118,12 @@ def draw_hull_gap(source: Source) -> Any:
 def draw_windows(source: Source) -> Any:
     _, (upstream, downstream) = source.accuracies()
     middle = float(np.quantile(upstream, _FITTED_SHARE))
-    options = {"fit_window": (0.0, middle), "held_out": [(middle, 1.0)], "level": source.level, **source.drawn}
+    options: dict[str, Any] = {
+        "fit_window": (0.0, middle),
+        "held_out": [(middle, 1.0)],
+        "level": source.level,
+        **source.drawn,
+    }
     return plots.plot_windows(transfer.compare_windows(upstream, downstream, **options), task=source.task_name)
 
 
@@ -123,7 +132,12 @@ def draw_sample_sizes(source: Source) -> Any:
     middle = float(np.quantile(upstream, _FITTED_SHARE))
     num = int((upstream <= middle).sum())
     sizes = [int(size) for size in np.unique(np.geomspace(max(num / 8, 4), num, 4).astype(int))]
-    options = {"fit_window": (0.0, middle), "held_out": (middle, 1.0), "sizes": sizes, "rng": source.rng}
+    options: dict[str, Any] = {
+        "fit_window": (0.0, middle),
+        "held_out": (middle, 1.0),
+        "sizes": sizes,
+        "rng": source.rng,
+    }
     return plots.plot_sample_sizes(transfer.compare_sample_sizes(upstream, downstream, **options))
 
 
@@ -136,13 +150,13 @@ def draw_best_models(source: Source) -> Any:
 
 def draw_head_sweep(source: Source) -> Any:
     setting = source.setting or "head_weight_decay"
-    options = {"setting": setting, "upstream": source.upstream, "tasks": source.task_columns}
+    options: dict[str, Any] = {"setting": setting, "upstream": source.upstream, "tasks": source.task_columns}
     return plots.plot_head_sweep(source.records, transfer.head_optima(source.records, **options), setting=setting)
 
 
 def draw_wd_against_rank(source: Source) -> Any:
     setting = source.setting or "head_weight_decay"
-    options = {"setting": setting, "upstream": source.upstream, "tasks": source.task_columns}
+    options: dict[str, Any] = {"setting": setting, "upstream": source.upstream, "tasks": source.task_columns}
     return plots.plot_wd_against_rank(
         transfer.optimum_against_rank(source.records, source.models(*source.task_columns), **options), setting=setting
     )

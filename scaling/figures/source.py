@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import FitError
 from ..inputs import check_columns
 from ..plots.style import column_label, task_title
 from ..transfer.task_columns import choose_tasks
@@ -71,7 +70,7 @@ class Source:
         return usable_runs(self.records, self.x, self.y).frame
 
     @property
-    def axes(self) -> dict[str, str]:
+    def axes(self) -> dict[str, Any]:
         return {"x_label": column_label(self.x), "y_label": column_label(self.y)}
 
     @cached_property
@@ -81,7 +80,7 @@ class Source:
         found = sorted(found, key=lambda task: -(task[1] or 0)) if self.tasks is None else found
         kept = [column for _, _, column in found if self.records[column].notna().any()]
         if not kept:
-            raise FitError(f"no run has a value of {', '.join(column for _, _, column in found)}")
+            raise ValueError(f"no run has a value of {', '.join(column for _, _, column in found)}")
         return kept
 
     @property
@@ -112,7 +111,7 @@ class Source:
         models = self.models(*columns)
         return models, [1 - models[name] for name in (self.upstream, *(columns or [self.task]))]
 
-    def colours(self, rows: pd.DataFrame) -> pd.Series | None:
+    def colours(self, rows: pd.DataFrame) -> Any:
         if self.by is not None:
             check_columns(rows, self.by)
         return rows[self.group].fillna("unknown").astype(str) if self.group in rows else None
@@ -120,7 +119,7 @@ class Source:
     def names(self, rows: pd.DataFrame) -> list[str]:
         return rows["run_id"].astype(str).tolist()
 
-    def groups(self, rows: pd.DataFrame) -> pd.Series | None:
+    def groups(self, rows: pd.DataFrame) -> Any:
         """What a bootstrap draws together."""
         return trainings(rows)
 

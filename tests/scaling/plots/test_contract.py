@@ -1,6 +1,7 @@
 """What every figure does: it draws on the Axes that it is given, names them, and warns of nothing."""
 
 import io
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -148,6 +149,7 @@ RESULTS = {
     "plot_wd_against_rank": lambda: (transfer.optimum_against_rank(HEADS, ERRORS),),
     "plot_windows": lambda: (windows(),),
 }
+result_of = cache(lambda name: RESULTS[name]())
 # Their ticks are names, which say what they are: of tasks, rows, models, laws.
 NAMED_X = {"plot_rank_matrix", "plot_rank_flips"}
 NAMED_Y = {
@@ -171,7 +173,7 @@ def test_a_plot_draws_on_the_callers_axes(name):
     """A small figure: 3 by 3 inches; warnings are errors."""
     figure = Figure(figsize=(3, 3))
     ax = figure.subplots()
-    assert getattr(sc.plots, name)(*RESULTS[name](), ax=ax) is ax
+    assert getattr(sc.plots, name)(*result_of(name), ax=ax) is ax
     assert ax.has_data()
     assert not plt.get_fignums()  # and made no other figure
     figure.savefig(io.BytesIO())

@@ -13,7 +13,7 @@ import scaling as sc
 from scaling.plots.style import column_label, draw_points, shown_name, task_title
 
 from .helpers import labels
-from .test_contract import DOWNSTREAM, RESULTS, UPSTREAM, X, Y
+from .test_contract import DOWNSTREAM, UPSTREAM, X, Y, result_of
 
 HOSTILE = {
     "formula": r"$\frac{",
@@ -93,7 +93,7 @@ def test_every_plot_is_told_apart_by_what_names_it_shows():
 @pytest.mark.parametrize("name", sorted(NAMED.keys() | BY_OPTION.keys()))
 def test_a_figure_shows_names_that_are_formulas_markup_or_of_no_font(name):
     """Warnings are errors: of a glyph that is missing, of a layout that has no place."""
-    args = RESULTS[name]()
+    args = result_of(name)
     names = {known: f"{ALL_IN_ONE}{place}" for place, known in enumerate(NAMED.get(name, ()))}
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     getattr(sc.plots, name)(*renamed(args, names), ax=figure.subplots(), **BY_OPTION.get(name, {}))
