@@ -62,7 +62,8 @@ def read_records(
             memory: held are one batch (under 100 MB) and the selection itself. Checked are x, y and `weights` of all
             rows, and every column of the rows selected; that keys do not repeat is checked among these only.
         x, y: columns of the records that the selection is taken of; rows where one is null are skipped and counted.
-        only: of parquet without a selection or `columns`, whether to read a column of this name; required ones are read anyhow.
+        only: of parquet without a selection or `columns`, whether to read a column of this name; required ones are
+            read anyhow.
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
