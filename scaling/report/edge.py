@@ -18,7 +18,7 @@ from .noted import Note, noted
 __all__ = ["MOST_FITTED", "Edge", "find_edge", "sampled"]
 
 MOST_FITTED = 20_000  # runs that a law is fitted to: a million take 80 s, and the interval of 20,000 is narrow already
-_MOST_OF_GROUP = 5_000
+_MOST_OF_GROUP = 2_000
 _MOST_COMPARED = 1_000  # runs of a family in a ratio of costs, whose frontiers are drawn again a thousand times
 _MOST_GROUPS = 8  # with a law of their own
 _FACTOR = 10.0  # how far beyond the runs an error is told

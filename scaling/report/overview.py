@@ -53,6 +53,8 @@ def _frontier_sentences(edge: Edge, asked: Asked) -> list[str]:
     )
     said = [best, f"Along the frontier it follows {front.fit.law.formula} of {asked.x} (x), with {values} ({level}s)."]
     kinds = {warning.kind for warning in front.warnings}
+    if unsure := [kind for kind in _UNSURE if kind in kinds]:
+        said.insert(1, f"Do not rely on this law: {', '.join(unsure)}; see the warnings.")
     if "c" in front.params:
         said.append(
             f"Irreducible error of these runs: {between(front.params['c'], *front.interval('c', asked.level))}."
@@ -61,8 +63,6 @@ def _frontier_sentences(edge: Edge, asked: Asked) -> list[str]:
     if pd.notna(row.get("error at 10x")):
         told = between(*(row[f"error at 10x{end}"] for end in ("", " low", " high")))
         said.append(f"At ten times the largest {asked.x} ({number(edge.far)}) the law says {told}.")
-    if unsure := [kind for kind in _UNSURE if kind in kinds]:
-        said.append(f"Do not rely on this law: {', '.join(unsure)}; see the warnings.")
     return said
 
 

@@ -27,7 +27,8 @@ from scaling.cli import app
 try:
     app(sys.argv[1:])
 finally:
-    print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps([time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6]))
 """
 
 
@@ -35,6 +36,7 @@ class Cost(NamedTuple):
     """Of one report."""
 
     seconds: float
+    cpu_seconds: float
     peak_gigabytes: float
     page_megabytes: float
 
@@ -96,8 +98,8 @@ def measure(records: Path, page: Path) -> Cost:
     """Of the command, in a process of its own."""
     asked = [sys.executable, "-c", _MEASURE, "report", str(records), "-o", str(page)]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    seconds, peak = json.loads(done.stdout.splitlines()[-1])
-    return Cost(seconds, peak, page.stat().st_size / 1e6)
+    seconds, cpu_seconds, peak = json.loads(done.stdout.splitlines()[-1])
+    return Cost(seconds, cpu_seconds, peak, page.stat().st_size / 1e6)
 
 
 def main() -> None:
