@@ -36,7 +36,7 @@ class PlotAsked(Asked):
     height: Annotated[float | None, typer.Option(min=1, max=100, help="In inches.")] = None
     dpi: Annotated[int, typer.Option(min=20, max=1200, help="Dots an inch of a png.")] = 150
 
-    def source(self) -> "Source":
+    def figure_source(self) -> "Source":
         """What the figure is made of."""
         from ..figures import Source
 
@@ -58,7 +58,7 @@ def plot(asked: PlotAsked) -> Answer:
         raise ValueError("say where to: scaling plot RECORDS --kind frontier --figure out.svg; --list says which kinds")
     if asked.kind is not None and asked.kind not in KINDS:
         raise ValueError(f"--kind must be one of {', '.join(KINDS)}, got {asked.kind!r}")
-    source = asked.source()
+    source = asked.figure_source()
     if asked.list_kinds:
         rows = [
             {"kind": kind, "needs": ", ".join(KINDS[kind].needs), "missing": missing_of(kind, source)} for kind in KINDS
