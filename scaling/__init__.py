@@ -23,7 +23,7 @@ from .profile import profile_interval
 from .transfer import fit_transfer, mix_classifiers
 
 if TYPE_CHECKING:
-    from . import datasets, measurements, plots, published, tables
+    from . import datasets, measurements, plots, published, report, tables
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "read_evals",
     "read_measurements",
     "read_records",
+    "report",
     "tables",
     "transfer",
     "tuning",
@@ -62,7 +63,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name in ("datasets", "measurements", "plots", "published", "tables"):
+    if name in ("datasets", "measurements", "plots", "published", "report", "tables"):
         return import_module(f".{name}", __name__)
     if name in __all__:
         return getattr(import_module(".records", __name__), name)

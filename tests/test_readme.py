@@ -44,8 +44,17 @@ def test_the_program_for_a_table_of_ones_own_runs(capsys):
     assert "Prediction(" in capsys.readouterr().out
 
 
+def test_a_table_of_another_tool_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models.csv").write_text("model,top1,gmacs\na,76.5,4.1\nb,81.0,17.6\n")
+    names = {"sc": sc}
+    exec(compile(blocks("python")[2], "README.md", "exec"), names)
+    assert names["runs"]["compute_flops"].tolist() == [8.2e9, 35.2e9]
+    assert names["runs"]["upstream_error"].round(12).tolist() == [0.235, 0.19]
+
+
 def test_the_program_of_the_analyses(capsys):
-    exec(compile(blocks("python")[2], "README.md", "exec"), {})
+    exec(compile(blocks("python")[3], "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "Prediction(" in printed
     assert "cost of resnet over that of vit at equal error" in printed

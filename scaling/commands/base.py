@@ -14,7 +14,7 @@ import pandas as pd
 import typer
 
 from ..command_line import one_line_errors
-from ..datasets import path_or_data_set
+from ..datasets import named, path_or_data_set
 from ..errors import FitError, FitWarning
 from ..records import read_records
 from ..usable import UsableRuns, usable_runs
@@ -26,6 +26,7 @@ SAYS_NO, WRONG_USE = 1, 2
 _COMMON_PANEL = "Options of every command"
 
 
+_XOption = typer.Option(help="Column of the cost; default compute_flops, or the data set's own.", show_default=False)
 _FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
 
 
@@ -38,7 +39,7 @@ class Asked:
         list[str], typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
     ] = field(default_factory=list)
     decimal: Annotated[str | None, typer.Option(help="Decimal separator of a csv, where unclear: . or ,")] = None
-    x: Annotated[str, typer.Option(help="Column of the cost.")] = "compute_flops"
+    x: Annotated[str, _XOption] = ""
     y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error, or the task's.")] = None
     task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
     shots: Annotated[int, typer.Option(min=1, help="With --task: images a class of the few-shot probe.")] = 10
@@ -54,11 +55,17 @@ class Asked:
     as_json: Annotated[bool, typer.Option("--json", help="Plain values at full precision.")] = False
     as_csv: Annotated[bool, typer.Option("--csv", help="The table at full precision.")] = False
 
+    def __post_init__(self) -> None:
+        if not self.x:
+            own = named(self.records)
+            object.__setattr__(self, "x", own.x if own else "compute_flops")
+
     @property
     def error_column(self) -> str:
-        """Of y: the one named, else the task's, else the upstream error."""
+        """Of y: the one named, else the task's, else the data set's own, else the upstream error."""
         if self.task is None:
-            return self.y or "upstream_error"
+            own = named(self.records)
+            return self.y or (own.y if own else "upstream_error")
         if self.y is not None:
             raise ValueError(f"--y and --task both name the error, got {self.y!r} and {self.task!r}")
         kinds = {"fewshot": f"{self.shots}shot", "finetune": "finetune", "zero_shot": "zero_shot"}

@@ -29,7 +29,7 @@ from .data_set import DataFile, DataSet
 from .fetching import locate, where_it_is
 from .shipped import shipped
 
-__all__ = ["DATASETS", "DataFile", "DataSet", "find", "is_here", "load", "path_or_data_set", "paths", "table"]
+__all__ = ["DATASETS", "DataFile", "DataSet", "find", "is_here", "load", "named", "path_or_data_set", "paths", "table"]
 
 _MODULES = (
     zhai2021,
@@ -109,6 +109,11 @@ def table(name: str) -> pd.DataFrame:
     return pd.read_csv(shipped(f"published/{stem}.csv"))
 
 
+def named(source: str) -> DataSet | None:
+    """The data set of a name, None where there is none, or where a path of that name exists, which wins."""
+    return None if Path(source).exists() else DATASETS.get(source)
+
+
 def path_or_data_set(source: str) -> str | Path | pd.DataFrame:
     """What `read_records` takes, of a path or of a data set's name; a path that exists wins.
 
@@ -118,7 +123,7 @@ def path_or_data_set(source: str) -> str | Path | pd.DataFrame:
     """
     if Path(source).exists():
         return source
-    if source not in DATASETS:
+    if named(source) is None:
         near = _near(source, list(DATASETS), otherwise="scaling datasets lists the data sets")
         raise ValueError(f"no file, folder or data set is named {source!r}; {near}")
     first = DATASETS[source].files[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FitError
+from ..plots.style import task_title
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks
 from ..usable import usable_runs
@@ -14,10 +15,9 @@ from .asked import Asked, numbers_of
 from .edge import sampled
 from .noted import Note, noted
 
-__all__ = ["TaskFit", "fit_each_task", "task_name", "task_table"]
+__all__ = ["TaskFit", "fit_each_task", "task_table"]
 
 _MOST_FITTED = 5_000
-_ZERO_SHOT = "_zero_shot_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +52,9 @@ class TaskFit:
 
 def fit_each_task(frame: pd.DataFrame, asked: Asked) -> Iterator[TaskFit]:
     """One after the other, none where the records have no task."""
-    for task, shots, column in _tasks(frame):
-        yield _fit_task(frame, task_name(task, shots), column, asked)
-
-
-def task_name(task: str, shots: int | None) -> str:
-    """As a figure calls it."""
-    return task if shots is None else f"{task} {shots}-shot"
-
-
-def _tasks(frame: pd.DataFrame) -> list[tuple[str, int | None, str]]:
     found, _, _ = noted("", lambda: find_tasks(frame))
-    found = found or []
-    known = {column for _, _, column in found}
-    others = [str(name) for name in frame.columns if str(name).endswith(_ZERO_SHOT) and name not in known]
-    return found + [(f"{name.removesuffix(_ZERO_SHOT)} zero-shot", None, name) for name in others]
+    for _, _, column in found or ():
+        yield _fit_task(frame, task_title(column), column, asked)
 
 
 def _fit_task(frame: pd.DataFrame, name: str, column: str, asked: Asked) -> TaskFit:
