@@ -108,7 +108,8 @@ def fit_stochastic_frontier(
 
     Its warnings (not issued): `few_effective_draws`, `under_one_decade`, and `poor_fit` where the runs contradict noise
     and excess in a third of x, so that the edge may pass far below some of them, or where a law with one parameter more
-    (`RICHER`) fits far better, so that this one has the wrong shape and must not be extrapolated.
+    (`RICHER`) fits far better, so that this one has the wrong shape and must not be extrapolated; `not_identified`
+    where parameters of the median curve lie outside their own intervals: the runs tell the curve, but not these.
 
     Raises:
         ValueError: bad input.
@@ -127,7 +128,8 @@ def fit_stochastic_frontier(
     draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0)
     threshold = np.exp(posterior.threshold) * posterior.y_unit
     poor = _poor_fit(draws, x, y, threshold, noise, scale, shape)
-    if law.name in RICHER and not _is_exact(fit, x, y, threshold):
+    is_exact = _is_exact(fit, x, y, threshold)
+    if law.name in RICHER and not is_exact:
         poor += _wrong_shape(fit, x, y, noise_std, float(np.max(posterior.log_density(coordinates))), rng)
     return StochasticFrontier(
         fit=fit,
@@ -138,7 +140,7 @@ def fit_stochastic_frontier(
         threshold=threshold,
         near=_near(x, residuals, max(2 * np.median(noise), _NEAR_FRONTIER * np.median(scale * shape))),
         num_effective=weighted.num_effective,
-        warnings=tuple(_find_warnings(law, x, weighted) + poor),
+        warnings=tuple(_find_warnings(law, x, weighted) + poor + ([] if is_exact else _not_identified(draws))),
     )
 
 
@@ -270,7 +272,8 @@ def _start(posterior: _Posterior, first: Fit, x: np.ndarray, y: np.ndarray) -> t
     spread = np.maximum(0.3 * np.abs(theta), 0.05)
     mean = theta.copy()
     if posterior.log_amplitude:
-        mean[0], spread[0], slope[:, 0] = np.log(theta[0]), 0.2, slope[:, 0] * theta[0]
+        with np.errstate(divide="ignore"):  # a first fit without an amplitude starts at the lower bound
+            mean[0], spread[0], slope[:, 0] = np.log(theta[0]), 0.2, slope[:, 0] * theta[0]
     information = slope.T @ slope / (0.5 * scale) ** 2 + np.diag(spread**-2.0)
     rest = {"noise": (np.log(scale / 4), 1.0), "scale": (np.log(scale), 0.4), "shape": (1.5, 0.4)}
     if posterior.noise_std is not None:
@@ -349,6 +352,19 @@ def _find_warnings(law: Law, x: np.ndarray, weighted: WeightedDraws) -> list[Fit
     if decades < 1 and not law.increasing:
         found.append(FitWarning("under_one_decade", f"x spans {decades:.2f} decades, less than one"))
     return found
+
+
+def _not_identified(draws: BootstrapFit) -> list[FitWarning]:
+    """Parameters of the median curve that its own draws exclude: many laws are one curve over these runs."""
+    outside = [name for name, value in draws.fit.params.items() if not _is_inside(value, draws.interval(name))]
+    if not outside:
+        return []
+    message = f"{', '.join(outside)} of the median curve outside the 95% interval of the draws: read the curve alone"
+    return [FitWarning("not_identified", message)]
+
+
+def _is_inside(value: float, ends: tuple[float, float]) -> bool:
+    return ends[0] <= value <= ends[1]
 
 
 def _poor_fit(

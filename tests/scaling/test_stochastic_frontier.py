@@ -1,11 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from scaling import LAWS, FitError, FitWarning, fit_frontier, fit_transfer
+from scaling import LAWS, FitError, FitWarning, fit_frontier, fit_law, fit_transfer
 from scaling.excess import MAX_SHAPE, log_density, log_survival
 from scaling.importance import sample_density
-from scaling.stochastic_frontier import _merge, _Posterior, threshold_curve
+from scaling.stochastic_frontier import _merge, _Posterior, _start, threshold_curve
 
 extrapolates = pytest.mark.filterwarnings("ignore:x lies:scaling.FitWarning")
 NOISE_SCALE_SHAPE = [(0.02, 0.1, 1.0), (0.1, 0.1, 2.0), (0.3, 0.02, 1.6), (0.001, 0.1, 3.3), (1.0, 0.05, MAX_SHAPE)]
@@ -303,6 +305,30 @@ def test_transfer_bands_are_accuracies_and_the_window_counts():
     low, high = trans.saturation_interval()
     assert 0 <= low <= trans.saturation <= high <= 1
     assert "stochastic frontier of 80 models" in trans.summary()
+
+
+def test_a_median_curve_whose_parameters_its_draws_exclude_is_warned_of():
+    """Of guesses alpha lies near 0, where any k + e_ir of one sum is one law."""
+    rng = np.random.default_rng(4)
+    upstream, guesses = rng.uniform(0.1, 0.6, 60), 0.88 + 0.02 * rng.uniform(size=60)
+    with pytest.warns(FitWarning, match="outside the 95% interval") as found:
+        trans = fit_transfer(upstream, 1 - guesses, selection="stochastic", num_draws=200)
+    assert "not_identified" in [warning.message.kind for warning in found]
+    low, high = trans.interval("k")
+    assert not low <= trans.params["k"] <= high
+    clear = fit_transfer(*models(), selection="stochastic", num_draws=200)
+    assert "not_identified" not in [warning.kind for warning in clear.warnings]
+
+
+def test_a_first_fit_without_an_amplitude_is_a_start():
+    x, y = np.geomspace(0.1, 1, 30), np.full(30, 0.5)
+    law = LAWS["transfer"]
+    posterior = _Posterior.of(law, x, y * np.linspace(1, 1.1, 30), None)
+    first = fit_law(law, x, 0.1 + 0.5 * x)
+    flat = replace(first, theta=np.array([0.0, 1.0, 0.1]))
+    mean, covariance = _start(posterior, flat, x, y)
+    assert mean[0] == posterior.lower[0]
+    assert np.all(np.isfinite(covariance))
 
 
 def test_a_perfect_model_has_no_logarithm():
