@@ -46,7 +46,9 @@ def command_group(package: str, names: Sequence[str], decorate: Callable[[Any], 
 
 
 def one_line_errors(
-    command: Callable[..., None], exit_codes: Callable[[], Mapping[type[Exception], int]]
+    command: Callable[..., None],
+    exit_codes: Callable[[], Mapping[type[Exception], int]],
+    text: Callable[[Exception], str] = str,
 ) -> Callable[..., None]:
     """A command whose errors of these kinds are one clear message and an exit code, not a traceback.
 
@@ -54,6 +56,7 @@ def one_line_errors(
         command: a function.
         exit_codes: makes the table of kinds of errors and their exit codes, the special ones before the general; it is
             called when there is an error, so that it may import.
+        text: what is said of an error.
     """
 
     @wraps(command)
@@ -66,7 +69,7 @@ def one_line_errors(
             code = next((code for kind, code in exit_codes().items() if isinstance(error, kind)), None)
             if code is None:
                 raise
-            Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            print_line(f"error: {text(error)}", stderr=True, style="red")
             raise typer.Exit(code) from None
 
     return wrapped

@@ -6,6 +6,7 @@ the columns that decide keeps the best rows so far, and a second reads the other
 
 import re
 import warnings
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,8 +118,15 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
         truth: Any = frame.astype(flags).eval(where)
         return truth.astype("boolean").fillna(False).to_numpy(dtype=bool)
     except (SyntaxError, TypeError, ValueError, KeyError, NameError, AttributeError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0] + _near_columns(error, frame)
         raise ValueError(f"where must be true or false of each row, got {where!r}: {reason}") from error
+
+
+def _near_columns(error: Exception, frame: pd.DataFrame) -> str:
+    """Of a name that no column has."""
+    unknown = re.search(r"name '(\w+)' is not defined", str(error))
+    near = get_close_matches(unknown[1], list(map(str, frame.columns)), n=3) if unknown else []
+    return f"; there is {', '.join(near)}" if near else ""
 
 
 def _check_row_wise(where: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
 
 from ..command_line import print_line
 from ..errors import FitError, FitWarning
@@ -77,10 +78,11 @@ def print_answer(
     if answer.predictions is not None:
         print_line("")
         print_table(answer.predictions)
-    for note in answer.notes[:_MOST_NOTES]:
+    shown = answer.notes[:_MOST_NOTES] if Console().is_terminal else answer.notes
+    for note in shown:
         print_line("\n".join(map(printable, note.split("\n"))))
-    if len(answer.notes) > _MOST_NOTES:
-        print_line(f"... and {len(answer.notes) - _MOST_NOTES} more notes: --json gives all")
+    if len(answer.notes) > len(shown):
+        print_line(f"... and {len(answer.notes) - len(shown)} more notes: --json gives all")
 
 
 def save_figures(answer: Answer, paths: Sequence[Path]) -> None:

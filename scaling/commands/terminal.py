@@ -24,12 +24,12 @@ _NARROWEST = 16  # of a column of texts that are broken over lines
 def print_table(table: pd.DataFrame) -> None:
     """On standard output. Columns that are empty in all rows are left out."""
     console = Console()
-    shown = table.head(_MOST_LINES)
+    shown = table.head(_MOST_LINES) if console.is_terminal else table
     shown = shown[[name for name in shown if not shown[name].map(_is_empty).all()]]
     if not shown.empty:
         _print(console, shown)
-    if len(table) > _MOST_LINES:
-        print_line(f"... and {len(table) - _MOST_LINES} more rows: --csv or --json gives all")
+    if len(table) > len(shown):
+        print_line(f"... and {len(table) - len(shown)} more rows: --csv or --json gives all")
 
 
 def cell(value: Any) -> str:

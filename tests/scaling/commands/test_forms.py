@@ -82,7 +82,10 @@ def test_columns_without_a_word_are_left_out_but_numbers_are_not(capsys):
     assert shown(capsys)[0].split() == ["c_low", "b"]
 
 
-def test_long_tables_say_how_many_rows_they_leave_out(capsys):
+def test_long_tables_say_how_many_rows_they_leave_out_at_a_terminal_alone(monkeypatch, capsys):
+    print_table(pd.DataFrame({"b": np.arange(250.0)}))
+    assert [line.strip() for line in shown(capsys)] == ["b", *map(str, range(250))]
+    terminal(monkeypatch, 80)
     print_table(pd.DataFrame({"b": np.arange(250.0)}))
     assert shown(capsys)[-1] == "... and 50 more rows: --csv or --json gives all"
 
@@ -122,8 +125,12 @@ def test_warnings_stand_once_on_standard_error_or_in_the_json(path):
     assert [each["kind"] for each in json.loads(found.stdout)["warnings"]] == ["extrapolation"]
 
 
-def test_many_notes_are_cut_in_the_terminal(capsys):
-    print_answer(Answer(pd.DataFrame({"b": [1]}), notes=[f"note {i}" for i in range(120)]), [])
+def test_many_notes_are_cut_at_a_terminal_alone(monkeypatch, capsys):
+    many = Answer(pd.DataFrame({"b": [1]}), notes=[f"note {i}" for i in range(120)])
+    print_answer(many, [])
+    assert shown(capsys)[2:] == many.notes
+    terminal(monkeypatch, 80)
+    print_answer(many, [])
     assert shown(capsys)[-1] == "... and 20 more notes: --json gives all"
 
 
@@ -172,6 +179,19 @@ def test_weights_probe_and_layer_choose_rows_and_columns(tmp_path):
     assert amplitude("--task", "pets", "--layer", "block_1") == pytest.approx(0.25 * base, rel=1e-6)
     assert amplitude("--task", "pets", "--method", "finetune") == pytest.approx(0.8 * base, rel=1e-6)
     assert "--method" in refused("fit", tmp_path, "--task", "pets", "--method", "guess")
+
+
+def test_where_names_near_columns_and_says_that_it_keeps_nothing(path):
+    assert "there is depth" in refused("fit", path, "--where", "depht > 3")
+    assert "--where 'depth > 30' keeps none of 60 rows" in refused("fit", path, "--where", "depth > 30")
+
+
+def test_many_faults_of_records_are_one_line(tmp_path):
+    bad = made_runs(20).assign(depth=-1, num_params=-1, upstream_error=3.0, images_seen=-1)
+    bad.to_parquet(tmp_path / "runs.parquet")
+    line = refused("fit", tmp_path / "runs.parquet")
+    assert line.startswith("error: bad records: ")
+    assert line.endswith("(and 1 more faults)\n")
 
 
 # Real processes -----------------------------------------------------------------------------------------------
