@@ -14,19 +14,26 @@ import pandas as pd
 import typer
 
 from ..command_line import one_line_errors
-from ..datasets import named, path_or_data_set
+from ..datasets import DataSet, named, path_or_data_set
 from ..errors import FitError, FitWarning
 from ..records import read_records
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
-__all__ = ["SAYS_NO", "WRONG_USE", "Asked", "answered", "columns_of", "groups_of", "kind_lines", "takes", "warnings_of"]
+__all__ = [
+    "SAYS_NO", "WRONG_USE", "Asked", "UpstreamAsked", "answered", "columns_of", "groups_of", "kind_lines", "takes",
+    "warnings_of",
+]  # fmt: skip
 
 SAYS_NO, WRONG_USE = 1, 2
+_MOST_FAULTS = 3
 _COMMON_PANEL = "Options of every command"
 
 
 _XOption = typer.Option(help="Column of the cost; default compute_flops, or the data set's own.", show_default=False)
+_UpstreamOption = typer.Option(
+    help="Column of the upstream error; default upstream_error, or the data set's own.", show_default=False
+)
 _FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
 
 
@@ -83,15 +90,40 @@ class Asked:
         return path_or_data_set(self.records)
 
     def read(self) -> pd.DataFrame:
-        """All rows asked for."""
-        return read_records(
-            self.source, columns=columns_of(self.columns), decimal=self.decimal, probe=self.probe, layer=self.layer,
-            weights=self.weights, where=self.where,
-        )  # fmt: skip
+        """All rows asked for.
+
+        Raises:
+            ValueError: there are rows, and `where` keeps none of them.
+        """
+        source, options = self.source, {"columns": columns_of(self.columns), "decimal": self.decimal}
+        options |= {"probe": self.probe, "layer": self.layer, "weights": self.weights}
+        records = read_records(source, where=self.where, **options)
+        if self.where is not None and records.empty and (num_rows := len(read_records(source, **options))):
+            raise ValueError(f"--where {self.where!r} keeps none of {num_rows} rows")
+        return records
 
     def usable(self, y: str | None = None) -> UsableRuns:
         """The rows that a law of y against x can be fitted to."""
         return usable_runs(self.read(), self.x, y or self.error_column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpstreamAsked(Asked):
+    """The options of a command that sets tasks against an upstream error."""
+
+    upstream: Annotated[str, _UpstreamOption] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.upstream:
+            object.__setattr__(self, "upstream", _upstream_of(named(self.records)))
+
+
+def _upstream_of(own: DataSet | None) -> str:
+    """Of a data set without upstream errors the error that it begins with, or that others are set against there."""
+    if own is None or not own.upstream_error.startswith("null"):
+        return "upstream_error"
+    return own.x if own.x.endswith("_error") else own.y
 
 
 def columns_of(options: list[str]) -> dict[str, str] | None:
@@ -201,7 +233,18 @@ def answered(command: Callable[..., tuple[Asked, Answer]]) -> Callable[..., None
         if answer.no:
             raise typer.Exit(SAYS_NO)
 
-    return one_line_errors(shown, lambda: {FitError: SAYS_NO, ValueError: WRONG_USE, OSError: WRONG_USE})
+    return one_line_errors(shown, lambda: {FitError: SAYS_NO, ValueError: WRONG_USE, OSError: WRONG_USE}, one_line)
+
+
+def one_line(error: Exception) -> str:
+    """An error's text; of one with a line a fault the first faults.
+
+    >>> one_line(ValueError("bad records: a\\nb\\nc\\nd\\ne"))
+    'bad records: a; b; c (and 2 more faults)'
+    """
+    lines = str(error).splitlines() or [""]
+    more = len(lines) - _MOST_FAULTS
+    return "; ".join(lines[:_MOST_FAULTS]) + (f" (and {more} more faults)" if more > 0 else "")
 
 
 def _default(field: Any) -> Any:

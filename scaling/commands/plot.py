@@ -9,7 +9,7 @@ import typer
 
 from ..records import read_evals, read_measurements
 from .answer import Answer
-from .base import Asked, takes
+from .base import UpstreamAsked, takes
 
 if TYPE_CHECKING:
     from ..figures import Source
@@ -20,12 +20,11 @@ _SettingOption = typer.Option(help="Column of what was varied: a setting, a shap
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlotAsked(Asked):
+class PlotAsked(UpstreamAsked):
     """The options of `scaling plot`."""
 
     kind: Annotated[str | None, typer.Option(help="Of the figure, see --list; default frontier or transfer.")] = None
     list_kinds: Annotated[bool, typer.Option("--list", help="The kinds, and which can be drawn of RECORDS.")] = False
-    upstream: Annotated[str, typer.Option(help="Column of the upstream error.")] = "upstream_error"
     setting: Annotated[str | None, _SettingOption] = None
     law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power"
     select: Annotated[str, typer.Option(help="Runs of a law: stochastic, pareto, convex_hull, all.")] = "stochastic"

@@ -17,7 +17,7 @@ from ..selection import check_selection
 from ..transfer import TransferFit, fit_transfer
 from ..usable import UsableRuns, trainings, usable_runs
 from .answer import Answer, draw_groups
-from .base import Asked, groups_of, takes, warnings_of
+from .base import UpstreamAsked, groups_of, takes, warnings_of
 from .fitted import decades_beyond
 from .values import named_law
 
@@ -31,14 +31,13 @@ _UpstreamAccuracyOption = typer.Option(help="Upstream accuracy to predict the ta
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictAsked(Asked):
+class PredictAsked(UpstreamAsked):
     """The options of `scaling predict`."""
 
     at: Annotated[list[float], _AtOption] = field(default_factory=list)
     upstream_accuracy: Annotated[list[float], _UpstreamAccuracyOption] = field(default_factory=list)
     target: Annotated[list[float], _TargetOption] = field(default_factory=list)
     downstream_accuracy: Annotated[list[float], _AccuracyOption] = field(default_factory=list)
-    upstream: Annotated[str, typer.Option(help="Column of the upstream error.")] = "upstream_error"
     law: Annotated[str, typer.Option(help="Of upstream error against compute.")] = "saturating_power"
     select: Annotated[str, typer.Option(help="stochastic, pareto, convex_hull or all.")] = "stochastic"
     draws: Annotated[int, typer.Option(min=1, help="Of each law.")] = 1000
@@ -46,7 +45,7 @@ class PredictAsked(Asked):
     @property
     def downstream(self) -> str | None:
         """Column of the downstream error, where there is one."""
-        if self.task is None and self.y in (None, self.upstream):
+        if self.task is self.y is None or self.error_column == self.upstream:
             return None
         return self.error_column
 

@@ -15,7 +15,7 @@ from ..transfer import TransferFit, compare_scalings, fit_transfer
 from ..transfer.task_columns import choose_tasks
 from ..usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
-from .base import Asked, takes
+from .base import UpstreamAsked, takes
 from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
 
 __all__ = ["transfer"]
@@ -39,10 +39,9 @@ _BesideOption = typer.Option("--beside", help="Draw the law on the convex hull a
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferAsked(Asked):
+class TransferAsked(UpstreamAsked):
     """The options of `scaling transfer`."""
 
-    upstream: Annotated[str, typer.Option(help="Column of the upstream error.")] = "upstream_error"
     select: Annotated[str, _SelectOption] = "stochastic"
     anchors: Annotated[list[str], _AnchorsOption] = field(default_factory=list)
     chance: Annotated[str | None, _ChanceOption] = None
@@ -128,6 +127,8 @@ def _tasks(
     """The tasks and their models; of all tasks those that these records have values of."""
     check_columns(records, upstream)
     found, parts, first = choose_tasks(records, columns), {}, None
+    if columns is None:  # of a data set's own upstream error, which may be that of a task
+        found = [task for task in found if task[2] != upstream]
     for _, _, column in found:
         try:
             parts[column] = usable_runs(records, upstream, column)

@@ -77,7 +77,8 @@ class Source:
     def task_columns(self) -> list[str]:
         """Of these records' tasks, those that have values, of the most shots first."""
         found = choose_tasks(self.records, self.tasks)
-        found = sorted(found, key=lambda task: -(task[1] or 0)) if self.tasks is None else found
+        if self.tasks is None:
+            found = sorted((task for task in found if task[2] != self.upstream), key=lambda task: -(task[1] or 0))
         kept = [column for _, _, column in found if self.records[column].notna().any()]
         if not kept:
             raise ValueError(f"no run has a value of {', '.join(column for _, _, column in found)}")
@@ -92,7 +93,7 @@ class Source:
         """Whichever was chosen: the other tasks that these records have, of as many shots where there are such."""
         found = [task for task in choose_tasks(self.records, None) if self.records[task[2]].notna().any()]
         shots = {column: number for _, number, column in found}
-        others = [column for column in shots if column != self.task]
+        others = [column for column in shots if column not in (self.task, self.upstream)]
         if not others:
             raise ValueError(f"two downstream tasks are compared, there is {self.task}")
         return [column for column in others if shots[column] == shots.get(self.task)] or others

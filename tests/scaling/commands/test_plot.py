@@ -109,3 +109,8 @@ def test_an_analysis_that_says_no(path, tmp_path):
     where = ["--where", "compute_flops < 2e18", "--figure", tmp_path / "f.svg"]
     assert "needs at least" in refused("plot", path, "--kind", "frontier", *where, exit_code=1)
     assert not (tmp_path / "f.svg").exists()
+
+
+def test_of_a_data_set_without_upstream_errors_upstream_is_its_own(tmp_path):
+    args = ("plot", "zhai2021", "--kind", "transfer", "--select", "convex_hull", "--draws", 2)
+    assert call(*args, "--figure", tmp_path / "a.png").exit_code == 0

@@ -176,3 +176,9 @@ def test_figures(path, tmp_path, args):
 )
 def test_what_cannot_be_is_one_line(path, args, said):
     assert said in refused("predict", path, *args)
+
+
+def test_of_a_data_set_without_upstream_errors_upstream_is_its_own():
+    asked = ("predict", "zhai2021", "--at", 1e5, "--draws", 20)
+    assert answer(*asked)["rows"][0]["quantity"] == "imagenet_10shot_error"
+    assert answer(*asked) == answer(*asked, "--task", "imagenet")  # that error is not set against itself

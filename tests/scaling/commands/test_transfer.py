@@ -183,3 +183,13 @@ def test_figures(path, tmp_path, monkeypatch):
 
 def test_the_csv_has_the_table(path):
     assert table("transfer", path, *ONE)[0]["task"] == "pets"
+
+
+def test_of_a_data_set_without_upstream_errors_upstream_is_its_own():
+    found = answer("transfer", "dosovitskiy2020_table5", "--select", "all", "--draws", 2)
+    assert found == answer(
+        "transfer", "dosovitskiy2020_table5", "--select", "all", "--draws", 2, "--upstream", "imagenet_finetune_error"
+    )
+    columns = [row["column"] for row in found["rows"]]
+    assert "cifar100_finetune_error" in columns
+    assert "imagenet_finetune_error" not in columns  # a straight line against itself
