@@ -20,7 +20,7 @@ from ..usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
 from .base import Asked, groups_of, kind_lines, takes, warnings_of
 from .fitted import INTERVALS, FittedLaw, fitted_law
-from .values import named_law, named_numbers, named_ranges, numbers
+from .values import check_targets, named_law, named_numbers, named_ranges, numbers
 
 __all__ = ["fit"]
 
@@ -100,8 +100,7 @@ def fit(asked: FitAsked) -> Answer:
     if np.any(np.asarray(at) <= 0) or np.any(np.isinf(at)):
         raise ValueError(f"--at must be positive and finite, got {', '.join(asked.at)}")
     usable = asked.points()
-    if asked.target and max(asked.target) > 1 >= usable.frame[asked.error_column].max():
-        raise ValueError(f"--target must be a fraction like {asked.error_column}, got {max(asked.target):g} (percent?)")
+    check_targets(asked.target, usable.frame[asked.error_column])
     groups = {name: _selected(asked, runs) for name, runs in groups_of(usable.frame, asked.by).items()}
     fits, rows, written = (_joint if asked.shared else _each)(asked, law, groups)
     predictions = []

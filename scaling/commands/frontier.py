@@ -14,7 +14,7 @@ from ..plain import plain
 from .answer import Answer, draw_groups
 from .base import Asked, takes
 from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
-from .values import named_law
+from .values import check_targets, named_law
 
 __all__ = ["frontier"]
 
@@ -78,6 +78,7 @@ class FrontierAsked(Asked):
 def frontier(asked: FrontierAsked) -> Answer:
     """The best error at each compute, and the law that it follows, of all runs and of each group."""
     usable, y = asked.usable(), asked.error_column
+    check_targets(asked.target, usable.frame[y])
     groups = groups_and_all(usable.frame, asked.by)
     rows, fits = [], {}
     for name, runs in groups.items():

@@ -159,9 +159,10 @@ def _check(asked: PredictAsked) -> None:
         raise ValueError("nothing is asked: give --at, --target, --downstream-accuracy or --upstream-accuracy")
     if asked.downstream is None and (asked.downstream_accuracy or asked.upstream_accuracy):
         raise ValueError("--downstream-accuracy and --upstream-accuracy need --task, or --y with a downstream error")
+    is_fraction = (asked.downstream or asked.upstream).endswith("_error")  # a loss in nats may lie above 1
     for option, values in (("--target", asked.target), ("--downstream-accuracy", asked.downstream_accuracy)):
         for value in values:
-            if not 0 < value < 1:
+            if not 0 < value < (1 if is_fraction else np.inf):
                 percent = " (is this percent? divide by 100)" if value >= 1 else ""
                 raise ValueError(f"{option} must lie between 0 and 1, got {value:g}{percent}")
     for value in asked.upstream_accuracy:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+import pandas as pd
+
 from ..laws import LAWS, Law, find_law
 
-__all__ = ["named_law", "named_numbers", "named_ranges", "number", "numbers"]
+__all__ = ["check_targets", "named_law", "named_numbers", "named_ranges", "number", "numbers"]
 
 
 def number(option: str, text: str) -> float:
@@ -77,3 +79,9 @@ def _pairs(option: str, texts: Sequence[str], example: str) -> list[tuple[str, s
     if len(set(names)) < len(names):
         raise ValueError(f"{option} names each parameter once, got {', '.join(texts)}")
     return pairs
+
+
+def check_targets(targets: Sequence[float], errors: pd.Series) -> None:
+    """A ValueError where a target is above 1 and no error of the runs is."""
+    if targets and max(targets) > 1 >= errors.max():
+        raise ValueError(f"--target must be a fraction like {errors.name}, got {max(targets):g} (percent?)")

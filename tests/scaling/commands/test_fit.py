@@ -55,10 +55,12 @@ def test_delta_of_a_huber_objective(path, runs):
     assert row["b"] != direct(runs, objective="log_huber").params["b"]
 
 
-@pytest.mark.parametrize(("option", "column"), [("y_std", "spread"), ("counts", "times")])
-def test_columns_of_each_point(path, runs, option, column):
-    row = answer("fit", path, "--" + option.replace("_", "-"), column)["rows"][0]
-    assert row["b"] == direct(runs, **{option: runs[column].to_numpy()}).params["b"]
+@pytest.mark.parametrize(
+    ("option", "name", "column"), [("--y-std", "y_std", "spread"), ("--counts", "counts", "times")]
+)
+def test_columns_of_each_point(path, runs, option, name, column):
+    row = answer("fit", path, option, column)["rows"][0]
+    assert row["b"] == direct(runs, **{name: runs[column].to_numpy()}).params["b"]
 
 
 def test_num_eval_of_the_binomial_objective(path, runs):

@@ -178,3 +178,7 @@ def test_a_run_of_any_name(tmp_path, runs):
     assert "<script>" not in (tmp_path / "f.svg").read_text()
     rows = table("frontier", tmp_path / "r.parquet", *FEW, *given, "--runs")
     assert [row["run_id"] for row in rows] == names  # whole
+
+
+def test_a_target_in_percent_is_refused(path):
+    assert "percent" in refused("frontier", path, "--target", 15)

@@ -182,3 +182,9 @@ def test_of_a_data_set_without_upstream_errors_upstream_is_its_own():
     asked = ("predict", "zhai2021", "--at", 1e5, "--draws", 20)
     assert answer(*asked)["rows"][0]["quantity"] == "imagenet_10shot_error"
     assert answer(*asked) == answer(*asked, "--task", "imagenet")  # that error is not set against itself
+
+
+def test_a_target_in_nats_may_lie_above_one():
+    [row] = answer("predict", "chinchilla", "--target", 2.0, "--draws", 20)["rows"]
+    assert row["given"] == "upstream_loss"
+    assert 1e18 < row["median"] < 1e26  # the fitted losses reach 2.0 between these
