@@ -229,6 +229,7 @@ def test_a_warning_of_a_prediction_names_its_group(path):
     assert "warning (extrapolation): resnet: x lies" in result.stderr
 
 
+@pytest.mark.slow  # each type of file also in test_plot
 def test_figures(path, tmp_path):
     files = [tmp_path / f"fit.{suffix}" for suffix in ("png", "svg", "pdf")]
     options = [option for file in files for option in ("--figure", file)]
@@ -245,6 +246,7 @@ def test_a_figure_goes_as_far_as_the_prediction(path, tmp_path):
     assert "{26}" not in near
 
 
+@pytest.mark.slow  # also of a frontier
 def test_one_figure_of_every_group(path, tmp_path):
     call("fit", path, "--by", "model_family", "--figure", tmp_path / "a.svg", "--figure", tmp_path / "b.svg")
     text = (tmp_path / "a.svg").read_text()

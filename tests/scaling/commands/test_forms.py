@@ -1,7 +1,6 @@
 """The forms of an answer: what a terminal, a pipe, JSON and csv get, and how a command ends."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,8 +10,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import scaling as sc
+from scaling.cli import app
 from scaling.commands.answer import Answer, print_answer
 from scaling.commands.base import Asked, answered, kind_lines, takes
 from scaling.commands.terminal import cell, print_table
@@ -210,7 +211,9 @@ def test_standard_output_is_the_answer_alone(path):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
-    made_runs(2000).to_parquet(tmp_path / "runs.parquet")  # more than a pipe holds
+    runs = made_runs(200)
+    runs["run_id"] += "x" * 1000  # more than a pipe holds
+    runs.to_parquet(tmp_path / "runs.parquet")
     running = process("fit", tmp_path / "runs.parquet", "--by", "run_id", "--csv")
     assert running.stdout.readline().startswith("group,")
     running.stdout.close()
@@ -233,6 +236,6 @@ def test_ctrl_c_is_130_without_a_traceback(path):
 
 
 def test_the_help_lists_the_commands():
-    out, _ = process("--help", env=os.environ | {"COLUMNS": "80"}).communicate()
+    out = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).stdout
     assert all(name in out for name in ("fit", "compare", "predict"))
     assert max(map(len, out.splitlines())) <= 80

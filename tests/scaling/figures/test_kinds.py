@@ -96,7 +96,7 @@ def drawn(kind, of):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         ax = draw(kind, of)
-    ax.get_figure(root=True).savefig(io.BytesIO())
+    ax.get_figure(root=True).savefig(io.BytesIO(), dpi=20)
     return ax
 
 
