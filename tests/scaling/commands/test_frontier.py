@@ -158,10 +158,7 @@ def test_figures(path, tmp_path, monkeypatch):
     plot = sc.plots.plot_frontier
     monkeypatch.setattr(sc.plots, "plot_frontier", lambda *args, **given: drawn.append(given) or plot(*args, **given))
     file = tmp_path / "f.svg"
-    assert (
-        call("frontier", path, *FEW, "--figure", file, "--x", "num_params", "--select", "all", "--beside").exit_code
-        == 0
-    )
+    assert call("frontier", path, *FEW, "--figure", file, "--x", "num_params", "--beside").exit_code == 0
     assert file.read_text().startswith("<?xml")
     assert drawn[0]["x_label"] == "model size (parameters)"
     assert set(drawn[0]["groups"]) == {"vit", "resnet"}
