@@ -108,6 +108,26 @@ def test_a_command_of_the_documents_gives_an_answer(folder, monkeypatch, line):
                 assert (folder / arguments[place + 1]).stat().st_size > 0
 
 
+SHOWN = re.findall(
+    r"^\$ (scaling .*)\n((?:(?!```).*\n)+)", (ROOT / "docs" / "command_line.md").read_text(), flags=re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(("line", "output"), SHOWN, ids=[line for line, _ in SHOWN])
+def test_a_command_says_what_the_document_shows(monkeypatch, line, output):
+    monkeypatch.setenv("COLUMNS", "200")
+    done = CliRunner().invoke(scaling_app, shlex.split(line)[1:])
+    for said, shown in zip((done.stdout or done.stderr).split(), output.split(), strict=True):
+        if re.fullmatch(r"[-+.\de]*\d,?", shown):  # draws on another machine may differ in the last digits
+            assert float(said.strip(",")) == pytest.approx(float(shown.strip(",")), rel=0.02)
+        else:
+            assert said == shown
+
+
+def test_the_document_shows_an_answer_and_an_error():
+    assert [output.startswith("error: ") for _, output in SHOWN] == [False, True]
+
+
 # What a document's command is given so that it takes no time; `run` has tests of its own.
 QUICK = {"plan": ["--no-measure"], "watch": ["--once"], "status": [], "collect": [], "suggest": [], "retry": []}
 SWEEPS = [*shell_lines("sweeps"), *quoted("sweeps ")]
