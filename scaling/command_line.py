@@ -1,13 +1,16 @@
 """What command lines share: commands imported when they are asked for, errors as one line with an exit code."""
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["command_group", "one_line_errors", "print_line"]
 
@@ -23,12 +26,20 @@ def command_group(package: str, names: Sequence[str], decorate: Callable[[Any], 
     """
 
     class Commands(TyperGroup):
+        only_listed = False
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            self.only_listed = True
+            super().format_help(ctx, formatter)
+
         def list_commands(self, ctx: Any) -> list[str]:
             return list(names)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             if cmd_name not in names:
                 return None
+            if self.only_listed:
+                return TyperCommand(cmd_name, help=_docstring(package, cmd_name))
             function = getattr(import_module(f"{package}.{cmd_name}"), cmd_name)
             alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
             alone.command(cmd_name)(decorate(function))
@@ -43,6 +54,16 @@ def command_group(package: str, names: Sequence[str], decorate: Callable[[Any], 
         """Typer makes a group of commands only where there is one or this."""
 
     return group
+
+
+def _docstring(package: str, name: str) -> str | None:
+    """Of a command's function, read and not imported: the list of all commands would wait for what each takes."""
+    spec = find_spec(f"{package}.{name}")
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8")) if spec and spec.origin else ast.Module([], [])
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return ast.get_docstring(node)
+    return None
 
 
 def one_line_errors(

@@ -41,8 +41,8 @@ class PlotAsked(UpstreamAsked):
 
         named = self.task is not None or (self.y is not None and self.y != self.upstream)
         return Source(
-            records=self.read(), evals=_beside(self.records, "evals"),
-            measurements=_beside(self.records, "measurements"), x=self.x, y=self.error_column, upstream=self.upstream,
+            records=self.read(), evals=_beside(self.source, "evals"),
+            measurements=_beside(self.source, "measurements"), x=self.x, y=self.error_column, upstream=self.upstream,
             tasks=[self.error_column] if named else None, by=self.by, setting=self.setting, law=self.law,
             selection=self.select, log=self.log, level=self.level, num_draws=self.draws, seed=self.seed,
         )  # fmt: skip
@@ -84,10 +84,12 @@ def _drawn(kind: str, source: "Source", asked: PlotAsked) -> Any:
     return figure
 
 
-def _beside(records: str, table: str) -> pd.DataFrame:
+def _beside(source: str | Path | pd.DataFrame, table: str) -> pd.DataFrame:
     """The long table of a folder, or that beside a records file; empty where there is none."""
+    if isinstance(source, pd.DataFrame):
+        return pd.DataFrame()
     read = {"evals": read_evals, "measurements": read_measurements}[table]
-    path = Path(records)
+    path = Path(source)
     if path.is_dir():
         return read(path)
     beside = path.with_name(f"{table}.parquet")

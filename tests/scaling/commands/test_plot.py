@@ -80,6 +80,12 @@ def test_the_kinds_are_listed_with_what_these_records_lack(path):
     assert "measurements" in rows["cka"]["missing"]
 
 
+def test_the_evals_of_a_shipped_sweep_are_found():
+    lacking = {row["kind"]: row["missing"] for row in answer("plot", "demo", "--list")["rows"]}
+    assert lacking["layers"] == ""
+    assert lacking["cka"]
+
+
 def test_the_tables_of_a_sweep_are_found(tmp_path):
     records = measured.records(families=("vit",), seeds=(0,))
     sc.write_records(records, tmp_path / "records.parquet")
