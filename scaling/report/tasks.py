@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FitError
-from ..plots.style import task_title
+from ..plots.style import task_words
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks
 from ..usable import usable_runs
@@ -54,7 +54,7 @@ def fit_each_task(frame: pd.DataFrame, asked: Asked) -> Iterator[TaskFit]:
     """One after the other, none where the records have no task."""
     found, _, _ = noted("", lambda: find_tasks(frame))
     for _, _, column in found or ():
-        yield _fit_task(frame, task_title(column), column, asked)
+        yield _fit_task(frame, task_words(column), column, asked)
 
 
 def _fit_task(frame: pd.DataFrame, name: str, column: str, asked: Asked) -> TaskFit:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..page import Section, TableView, write_page
 from .advice import told_warnings
-from .asked import Asked, read_asked
+from .asked import Asked, axes_of, read_asked
 from .checklist import checklist_section
 from .edge import Edge, find_edge
 from .figures import frontier_picture, transfer_picture
@@ -55,8 +55,8 @@ def write_report(
     title: str | None = None,
     columns: Mapping[str, str] | None = None,
     decimal: str | None = None,
-    x: str = "compute_flops",
-    y: str = "upstream_error",
+    x: str | None = None,
+    y: str | None = None,
     by: str | None = None,
     where: str | None = None,
     weights: str = "last",
@@ -72,10 +72,11 @@ def write_report(
     random; figures show a few thousand points; tables the first few hundred rows. The page says so where it is so.
 
     Args:
-        source, columns, decimal, where, weights, probe, layer: as in `read_records`.
+        source: as in `read_records`, or the name of a data set of `scaling.datasets`; a path that exists wins.
+        columns, decimal, where, weights, probe, layer: as in `read_records`.
         path: of the page; its folder must be there.
         title: of the page; None: of the source.
-        x, y: columns of the cost and of the error.
+        x, y: columns of the cost and of the error; None: the data set's own, else compute_flops and upstream_error.
         by: column whose values are analysed apart; None: `model_family` where there is one.
         law: of the frontier, as in `fit_frontier`.
         level: of the intervals.
@@ -83,12 +84,12 @@ def write_report(
 
     Raises:
         ValueError: bad records, no row, no such column.
-        OSError: no such source, or the page cannot be written.
+        OSError: no such file, a data set cannot be fetched, or the page cannot be written.
     """
     path = Path(path)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"the page must be a file in a folder that is there, got {path}")
-    options = {"x": x, "y": y, "by": by, "where": where, "weights": weights, "probe": probe, "layer": layer}
+    options = {**axes_of(source, x, y), "by": by, "where": where, "weights": weights, "probe": probe, "layer": layer}
     asked = Asked(**options, law=law, level=level, seed=seed)
     read, reason, notes = noted("reading", lambda: read_asked(source, asked, columns, decimal))
     if read is None:
