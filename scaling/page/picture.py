@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .parts import Picture, Points
-from .texts import readable
+from .texts import permitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,10 +60,10 @@ def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | list[Hover] | 
 
 
 def _make_drawable(figure: Figure) -> None:
-    """Many markers as an image, and names, which are texts of any kind: no character that cannot be drawn, and dollar signs that are no formula as text."""
-    from matplotlib.mathtext import MathTextParser
+    """Many markers as an image; names, texts of any kind, without what cannot be drawn and what is no formula."""
     from matplotlib.collections import PathCollection
     from matplotlib.lines import Line2D
+    from matplotlib.mathtext import MathTextParser
     from matplotlib.text import Text
 
     marked = [(line, len(line.get_xdata())) for line in figure.findobj(Line2D) if line.get_marker() not in _NO_MARKER]
@@ -74,7 +74,7 @@ def _make_drawable(figure: Figure) -> None:
     parser = MathTextParser("path")
     for text in figure.findobj(Text):
         words = text.get_text()
-        text.set_text(readable(words))
+        text.set_text(permitted(words))
         if text.get_parse_math() and words.count("$") > 1:
             try:
                 parser.parse(text.get_text())
@@ -91,7 +91,7 @@ def _svg(figure: Figure) -> bytes:
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
         figure.savefig(file, format="svg", dpi=_DPI, facecolor="white", metadata={"Date": None})
     # Texts stand in comments too: one control character there and no browser draws the document.
-    return readable(file.getvalue()).encode()
+    return permitted(file.getvalue()).encode()
 
 
 def _points_of(figure: Figure, axes: Axes, x: ArrayLike, y: ArrayLike, labels: Sequence[str]) -> Points:

@@ -35,6 +35,7 @@ __all__ = [
     "TRANSFER_COLOUR",
     "amount",
     "column_label",
+    "column_words",
     "decimal_ticks",
     "draw_points",
     "error_axis",
@@ -164,10 +165,11 @@ def column_label(name: str) -> str:
     >>> column_label("compute_flops"), column_label("pets_10shot_error"), column_label("top5_error")
     ('training compute (FLOPs)', 'pets 10-shot error', 'top5 error')
     """
-    return shown_name(_column_words(name))
+    return shown_name(column_words(name))
 
 
-def _column_words(name: str) -> str:
+def column_words(name: str) -> str:
+    """As `column_label`, for a text that is no figure's: every character as it is."""
     words = _COLUMN_LABELS.get(name, QUANTITY_LABELS.get(name, name.replace("_", " ")))
     words = re.sub(r"\bzero shot error$", "zero-shot error", _SHOTS.sub(r"\1-shot", words))
     return re.sub(r"\bfinetune error$", "fine-tuned error", words)
@@ -188,7 +190,7 @@ def task_words(column: str) -> str:
     >>> task_words("$cars_zero_shot_error"), task_words("pets_finetune_error")
     ('$cars zero-shot', 'pets fine-tuned')
     """
-    return _column_words(column).removesuffix(" error")
+    return column_words(column).removesuffix(" error")
 
 
 def error_axis(ax: Axes, y: np.ndarray) -> None:

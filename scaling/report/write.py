@@ -16,7 +16,7 @@ from .figures import frontier_picture, transfer_picture
 from .noted import noted
 from .overview import facts_of, summary_section
 from .runs import count_statuses, runs_section
-from .tasks import TaskFit, fit_each_task, task_table
+from .tasks import MOST_MODELS, TaskFit, fit_each_task, task_table
 from .words import counted, short
 
 __all__ = ["Written", "write_report"]
@@ -121,11 +121,7 @@ def _frontier_section(edge: Edge, asked: Asked) -> Section:
     said = []
     if edge.front is None:
         said.append(f"No law: {edge.reason}.")
-    elif edge.fitted.size < edge.x.size:
-        said.append(
-            f"The law is fitted to a random sample of {edge.fitted.size:,} of {edge.x.size:,} runs (seed {asked.seed});"
-            " the published convention, to the Pareto points of all."
-        )
+    said += [f"{sample}, at random (seed {asked.seed})." for sample in edge.samples]
     if edge.num_groups_left:
         said.append(f"{counted(edge.num_groups_left, 'smaller group')} of {short(asked.by)} got no law of their own.")
     views = [TableView("Laws of the frontier", edge.table, f"Intervals: {asked.level:.0%}.")]
@@ -149,5 +145,7 @@ def _transfer_section(tasks: list[TaskFit], asked: Asked) -> Section:
     said = []
     if len(fitted) > _MOST_PICTURES:
         said.append(f"The first {_MOST_PICTURES} of {len(fitted)} tasks with a law are drawn; all are in the table.")
+    if any(task.num_models > len(task.frame) for task in fitted):
+        said.append(f"Laws of transfer are fitted to at most {MOST_MODELS:,} models, at random (seed {asked.seed}).")
     view = TableView("Laws of transfer", task_table(tasks, asked.level), f"Intervals: {asked.level:.0%}.")
     return Section("Transfer", tuple(said), pictures=tuple(pictures), tables=(view,))

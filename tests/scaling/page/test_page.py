@@ -161,6 +161,32 @@ def test_a_column_is_of_numbers_only_where_all_its_values_are():
     assert [column.is_number for column in found.columns] == [True, False, False, False, True]
 
 
+def test_marks_that_are_not_seen_are_codes_and_a_figure_keeps_its_own():
+    texts = ["\u202egnp.exe", "run\u200b1", "a\u2066b\ufeff", "\U000e0041", "می\u200cخواهم"]
+    assert shown(a=texts) == ["U+202Egnp.exe", "runU+200B1", "aU+2066bU+FEFF", "U+E0041", "می\u200cخواهم"]
+    found = page([Section("S", ("\u202egnp",))], {"\u200e": "\u2067"}, "\u202e")
+    assert not set(found.text) & set("\u202e\u200e\u2067")
+    axes, _ = axes_of_points()
+    axes.set_title("\u200b_hidden")  # a space of no width, without which a legend leaves the name out
+    picture_of(axes, "")
+    assert axes.get_title() == "\u200b_hidden"
+
+
+def test_many_markers_are_an_image_in_the_document():
+    def size(num):
+        axes, _ = axes_of_points()
+        rng = np.random.default_rng(0)
+        axes.plot(*rng.random((2, num)) * 99, "o")
+        svg = picture_of(axes, "").svg
+        return len(svg), svg.count(b"<use"), svg.count(b"<image")
+
+    few, many = size(500), size(3_000)
+    assert (few[1] > 500, few[2]) == (True, 0)
+    assert many[1] < 100  # ticks, glyphs, and the markers of the few
+    assert many[2] == 1
+    assert many[0] < 200_000
+
+
 def test_columns_may_share_a_name_and_the_index_is_not_shown():
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"], index=[7, 7])
     found = table_cells(TableView("", frame))

@@ -130,9 +130,9 @@ DEGRADED = {
     "all equal": (lambda r: r.assign(upstream_error=0.5), "No law of the frontier"),
     "all x equal": (lambda r: r.assign(compute_flops=1e18), "No law of the frontier"),
     "bare": (lambda r: r[["run_id", "step", "weights", "upstream_error"]], "No frontier: column"),
-    "no family": (lambda r: r.drop(columns="model_family"), "Irreducible error of these runs"),
+    "no family": (lambda r: r.drop(columns="model_family"), "c is the irreducible error of these runs"),
     "few": (lambda r: r.head(8), "Summary"),
-    "null family": (lambda r: r.assign(model_family=[None, *["vit"] * 39]), "Irreducible error of these runs"),
+    "null family": (lambda r: r.assign(model_family=[None, *["vit"] * 39]), "c is the irreducible error of these runs"),
     "text tasks": (lambda r: r.assign(task0_10shot_error="low"), "task0 10-shot: no law"),
     "inf": (lambda r: r.assign(task0_10shot_error=np.inf), "task0 10-shot: no law"),
     "zero task": (lambda r: r.assign(task0_10shot_error=0.0), "task0 10-shot: no law"),
@@ -220,7 +220,7 @@ def test_more_runs_than_are_fitted_are_sampled_and_that_is_said(tmp_path, monkey
     done = write_report(runs, tmp_path / "page.html", seed=3)
     assert done.num_fitted == 40 < MOST_FITTED
     text = (tmp_path / "page.html").read_text()
-    assert "a random sample of 40 of 60 runs (seed 3)" in text
+    assert text.count("The law of all runs is fitted to 40 of 60 runs, at random (seed 3).") == 2
     again = write_report(runs, tmp_path / "again.html", seed=3)
     made = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
     assert made.sub("", text) == made.sub("", (tmp_path / "again.html").read_text())
