@@ -12,6 +12,7 @@ from .answer import Answer
 from .base import columns_of, takes
 
 __all__ = ["report"]
+_OWN = ", or the data set's own."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +22,8 @@ class _Asked:
         list[str], typer.Option("--column", help="NAME=EXPRESSION: a column made of your own table's.")
     ] = field(default_factory=list)
     decimal: Annotated[str | None, typer.Option(help="Of a csv file: the decimal sign, . or ,")] = None
-    x: Annotated[str, typer.Option(help="Column of the cost.")] = "compute_flops"
-    y: Annotated[str, typer.Option(help="Column of the error.")] = "upstream_error"
+    x: Annotated[str | None, typer.Option(help=f"Column of the cost; default compute_flops{_OWN}")] = None
+    y: Annotated[str | None, typer.Option(help=f"Column of the error; default upstream_error{_OWN}")] = None
     by: Annotated[str | None, typer.Option(help="Column whose values are analysed apart.")] = None
     where: Annotated[str | None, typer.Option(help="Rows to keep, an expression: 'cooled_down and depth > 2'.")] = None
     weights: Annotated[str, typer.Option(help="Which weights' rows: last, ema or best.")] = "last"

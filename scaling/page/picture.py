@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .parts import Picture, Points
-from .texts import readable
+from .texts import permitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,10 @@ __all__ = ["picture_of"]
 
 # Names inside the document come from this text, not from chance, and glyphs are drawn: no font is asked for.
 _SVG: Any = {"svg.hashsalt": "scaling", "svg.fonttype": "path"}
+_MOST_MARKERS = 600  # of a figure: more are an image inside the document, as a browser draws each one slowly
+_FEW_MARKERS = 20  # of one artist: as sharp as ever, such as those of a legend
+_NO_MARKER = ("None", "none", "", " ", None)
+_DPI = 200  # of that image
 
 
 def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | list[Hover] | None = None) -> Picture:
@@ -56,14 +60,21 @@ def picture_of(drawn: Axes | Figure, caption: str, hover: Hover | list[Hover] | 
 
 
 def _make_drawable(figure: Figure) -> None:
-    """Names are texts of any kind: no character that cannot be drawn, and dollar signs that are no formula as text."""
+    """Many markers as an image; names, texts of any kind, without what cannot be drawn and what is no formula."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.lines import Line2D
     from matplotlib.mathtext import MathTextParser
     from matplotlib.text import Text
 
+    marked = [(line, len(line.get_xdata())) for line in figure.findobj(Line2D) if line.get_marker() not in _NO_MARKER]
+    marked += [(cloud, len(cloud.get_offsets())) for cloud in figure.findobj(PathCollection)]
+    if sum(num for _, num in marked) > _MOST_MARKERS:
+        for artist, num in marked:
+            artist.set_rasterized(num > _FEW_MARKERS)
     parser = MathTextParser("path")
     for text in figure.findobj(Text):
         words = text.get_text()
-        text.set_text(readable(words))
+        text.set_text(permitted(words))
         if text.get_parse_math() and words.count("$") > 1:
             try:
                 parser.parse(text.get_text())
@@ -78,9 +89,9 @@ def _svg(figure: Figure) -> bytes:
     with mpl.rc_context(_SVG), warnings.catch_warnings():
         # A name in letters that the font lacks is drawn as boxes; the page's own text has it as it is.
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
-        figure.savefig(file, format="svg", facecolor="white", metadata={"Date": None})
+        figure.savefig(file, format="svg", dpi=_DPI, facecolor="white", metadata={"Date": None})
     # Texts stand in comments too: one control character there and no browser draws the document.
-    return readable(file.getvalue()).encode()
+    return permitted(file.getvalue()).encode()
 
 
 def _points_of(figure: Figure, axes: Axes, x: ArrayLike, y: ArrayLike, labels: Sequence[str]) -> Points:

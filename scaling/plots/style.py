@@ -35,6 +35,7 @@ __all__ = [
     "TRANSFER_COLOUR",
     "amount",
     "column_label",
+    "column_words",
     "decimal_ticks",
     "draw_points",
     "error_axis",
@@ -53,6 +54,7 @@ __all__ = [
     "shown_name",
     "style_of",
     "task_title",
+    "task_words",
 ]
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey with the markers.
@@ -163,8 +165,14 @@ def column_label(name: str) -> str:
     >>> column_label("compute_flops"), column_label("pets_10shot_error"), column_label("top5_error")
     ('training compute (FLOPs)', 'pets 10-shot error', 'top5 error')
     """
+    return shown_name(column_words(name))
+
+
+def column_words(name: str) -> str:
+    """As `column_label`, for a text that is no figure's: every character as it is."""
     words = _COLUMN_LABELS.get(name, QUANTITY_LABELS.get(name, name.replace("_", " ")))
-    return shown_name(_SHOTS.sub(r"\1-shot", words))
+    words = re.sub(r"\bzero shot error$", "zero-shot error", _SHOTS.sub(r"\1-shot", words))
+    return re.sub(r"\bfinetune error$", "fine-tuned error", words)
 
 
 def task_title(column: str) -> str:
@@ -173,7 +181,16 @@ def task_title(column: str) -> str:
     >>> task_title("oxford_pets_10shot_error")
     'oxford pets 10-shot'
     """
-    return column_label(column).removesuffix(" error")
+    return shown_name(task_words(column))
+
+
+def task_words(column: str) -> str:
+    """As `task_title`, for a text that is no figure's: every character as it is.
+
+    >>> task_words("$cars_zero_shot_error"), task_words("pets_finetune_error")
+    ('$cars zero-shot', 'pets fine-tuned')
+    """
+    return column_words(column).removesuffix(" error")
 
 
 def error_axis(ax: Axes, y: np.ndarray) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..datasets import named, path_or_data_set
 from ..inputs import check_columns
 from ..prediction import check_level
 from ..records import read_records
 from ..schema import KEY
 
-__all__ = ["Asked", "numbers_of", "read_asked", "records_digest"]
+__all__ = ["Asked", "axes_of", "numbers_of", "read_asked", "records_digest"]
 
 # Columns that a report shows or counts; a wide table of a million rows is not held whole.
 _SHOWN = (
@@ -24,14 +25,15 @@ _SHOWN = (
     "upstream_num_eval", "eval_split", "status", "diverged_step", "failure", "recipe", "optimizer", "lr",
     "weight_decay", "schedule", "seed", "torch_version", "git_commit", "schema_version",
 )  # fmt: skip
+_X, _Y = "compute_flops", "upstream_error"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """The choices of a report; see `write_report`."""
 
-    x: str = "compute_flops"
-    y: str = "upstream_error"
+    x: str = _X
+    y: str = _Y
     by: str | None = None
     where: str | None = None
     weights: str = "last"
@@ -51,17 +53,25 @@ class Asked:
         return name in _SHOWN or name in (self.x, self.y, self.by) or name in words or name.endswith("_error")
 
 
+def axes_of(source: Any, x: str | None, y: str | None) -> dict[str, str]:
+    """The columns named, else a data set's own, else compute and upstream error."""
+    own = named(source) if isinstance(source, str) else None
+    return {"x": x or (own.x if own else _X), "y": y or (own.y if own else _Y)}
+
+
 def read_asked(
     source: Any, asked: Asked, columns: Mapping[str, str] | None, decimal: str | None
 ) -> tuple[pd.DataFrame, Asked]:
-    """The rows, and what is asked with the column of the groups found out.
+    """The rows, of a path or of a data set's name, and what is asked with the column of the groups found out.
 
     Raises:
-        ValueError: bad records, no row, or no such column.
+        ValueError: bad records, no row, no such column, or neither a path nor a data set.
+        OSError: a data set cannot be fetched.
     """
     check_level(asked.level)
     choice = {"probe": asked.probe, "layer": asked.layer, "weights": asked.weights, "where": asked.where}
-    frame = read_records(source, columns=columns, decimal=decimal, only=asked.is_shown, **choice)
+    found = path_or_data_set(source) if isinstance(source, str) else source
+    frame = read_records(found, columns=columns, decimal=decimal, only=asked.is_shown, **choice)
     if frame.empty:
         raise ValueError(
             f"no rows to report of in {os.fspath(source) if not isinstance(source, pd.DataFrame) else 'the table'}"

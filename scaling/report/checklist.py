@@ -51,7 +51,7 @@ def _setup(frame: pd.DataFrame, edge: Edge) -> dict[str, str]:
         "batch size": values_of(frame, "batch_size"),
         "optimizer": values_of(frame, "optimizer"),
         "learning rate": _tuning(frame),
-        "how FLOPs are counted": values_of(frame, "flops_rule"),
+        "how FLOPs are counted": values_of(frame, "flops_rule", longest=200),
         "how parameters are counted": of_params,
         "recipe": values_of(frame, "recipe"),
         "training code": values_of(frame, "git_commit", 3),

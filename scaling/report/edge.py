@@ -41,6 +41,7 @@ class Edge:
         laws: of `compare_laws` on the Pareto points.
         reason, ratio_reason, laws_reason: why there is none.
         notes: warnings.
+        num_groups_left: groups without a law of their own.
     """
 
     usable: UsableRuns | None
@@ -64,6 +65,21 @@ class Edge:
         """The x at which an error is told: ten times the largest."""
         return _FACTOR * float(self.x.max())
 
+    @property
+    def samples(self) -> list[str]:
+        """A sentence a table whose numbers are of a random sample of the runs."""
+        said = []
+        if self.fitted.size < self.x.size:
+            said.append(f"The law of all runs is fitted to {self.fitted.size:,} of {self.x.size:,} runs")
+        groups = self.table.iloc[2:]
+        if len(groups) and (groups["runs"] > _MOST_OF_GROUP).any():
+            said.append(f"Laws of groups are fitted to at most {_MOST_OF_GROUP:,} runs each")
+        if self.ratio is not None:
+            pair = groups["group"].isin([self.ratio.rival.name, self.ratio.reference.name])
+            if (groups["runs"][pair] > _MOST_COMPARED).any():
+                said.append(f"The ratio of costs is of at most {_MOST_COMPARED:,} runs of each of the two")
+        return said
+
 
 def sampled(num: int, most: int, rng: np.random.Generator) -> np.ndarray:
     """All row numbers, or so many of them at random, ascending."""
@@ -74,11 +90,7 @@ def find_edge(frame: pd.DataFrame, asked: Asked) -> Edge:
     """Fit what can be fitted."""
     usable, reason, notes = noted("runs", lambda: usable_runs(frame, asked.x, asked.y))
     if usable is None:
-        none = np.empty(0)
-        rows = np.empty(0, dtype=np.int64)
-        return Edge(
-            None, none, none, rows, rows, None, None, pd.DataFrame(), None, None, reason, reason, reason, tuple(notes)
-        )
+        return _no_edge(reason, notes)
     x, y = numbers_of(usable.frame, asked.x), numbers_of(usable.frame, asked.y)
     best, fitted = pareto_frontier(x, y), sampled(x.size, MOST_FITTED, asked.rng)
     front, reason, found = noted("all runs", lambda: _law_of(x[fitted], y[fitted], asked))
@@ -97,7 +109,9 @@ def find_edge(frame: pd.DataFrame, asked: Asked) -> Edge:
             rows.append(_row(name, x[at], y[at], some.size, law, why, far, asked.level))
     ratio, ratio_reason, found = noted("ratio of costs", lambda: _ratio(x, y, groups, asked))
     notes += [note for note in found if note.kind not in ("few_points", "under_one_decade")]
-    laws, laws_reason, found = noted("comparison of laws", lambda: compare_laws(x[best], y[best], list(_LAWS)))
+    laws, laws_reason, found = noted(
+        "comparison of laws", lambda: compare_laws(x[best], y[best], list(dict.fromkeys((asked.law, *_LAWS))))
+    )
     return Edge(
         usable, x, y, best, fitted, front, convention, pd.DataFrame(rows), ratio, laws,
         reason, ratio_reason, laws_reason, tuple(notes + found), num_left,

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ..page import Picture, picture_of
 from ..plots import plot_frontier, plot_transfer
-from ..plots.style import BESIDE_COLOUR, draw_points, error_axis, law_at, legend, new_axes
+from ..plots.style import BESIDE_COLOUR, column_words, draw_points, error_axis, law_at, legend, new_axes
 from ..transfer import TransferFit
 from .asked import Asked
 from .edge import Edge, sampled
@@ -21,7 +21,7 @@ __all__ = ["drawn_rows", "frontier_picture", "group_labels", "hover_labels", "tr
 _MOST_DRAWN = 3_000
 _MOST_NAMED = 8  # groups in a legend
 _MOST_MARKED = 1_000
-_LABELS = {"compute_flops": "training compute (FLOPs)", "upstream_error": "upstream error"}
+_MOST_RINGED = 100  # runs near the frontier; of more, whose rings would hide the points, those on it
 _SAID = ("model_family", "model_variant", "train_examples", "step", "seed", "lr")
 
 
@@ -68,11 +68,13 @@ def _told(value: Any) -> str:
 def frontier_picture(edge: Edge, asked: Asked) -> Picture:
     """All runs by group, the law with its band, the published convention beside it."""
     assert edge.usable is not None
-    marked = edge.best if edge.front is None or edge.fitted.size < edge.x.size else edge.fitted[edge.front.selected]
+    marked = edge.best
+    if edge.front is not None and edge.fitted.size == edge.x.size and edge.front.selected.size <= _MOST_RINGED:
+        marked = edge.front.selected
     rows = drawn_rows(edge.x.size, np.union1d(marked, edge.best), asked.rng)
     frame, x, y = edge.usable.frame.iloc[rows], edge.x[rows], edge.y[rows]
     labels = group_labels(frame, asked.by)
-    x_label, y_label = (_LABELS.get(name, short(name, 60)) for name in (asked.x, asked.y))
+    x_label, y_label = (column_words(name) for name in (asked.x, asked.y))
     ends: dict[str, Any] = {"x_label": x_label, "y_label": y_label}
     if edge.front is None:
         ax = _points_only(x, y, labels, **ends)
@@ -83,7 +85,8 @@ def frontier_picture(edge: Edge, asked: Asked) -> Picture:
     _as_they_are(ax)
     caption = f"{y_label} against {x_label}: {_share(rows.size, edge.x.size)}."
     if edge.front is not None:
-        caption += f" The band is the {asked.level:.0%} interval of the law of the edge of the runs."
+        what = "the Pareto points" if edge.front.stochastic is None else "the lower edge of all runs"
+        caption += f" The band is the {asked.level:.0%} interval of the law of {what}."
     return picture_of(ax, caption, hover=(ax, x, y, hover_labels(frame, (asked.x, x), (asked.y, y))))
 
 

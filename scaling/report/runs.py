@@ -6,6 +6,7 @@ import pandas as pd
 from ..page import Section, TableView
 from .asked import Asked, numbers_of
 from .edge import Edge
+from .tasks import task_columns
 from .words import counted, short
 
 __all__ = ["count_statuses", "runs_section"]
@@ -60,9 +61,7 @@ def _best_runs(frame: pd.DataFrame, edge: Edge, asked: Asked) -> TableView:
         name = asked.y if asked.y in frame else "upstream_error"
         order = np.argsort(numbers_of(frame, name), kind="stable")[:_MOST_RUNS]
         flags = None
-    tasks = [
-        str(name) for name in frame.columns if str(name).endswith("_error") and not str(name).startswith("upstream")
-    ]
+    tasks = task_columns(frame)
     names = [*_COLUMNS, asked.x, asked.y, "upstream_error", *tasks[:_MOST_TASKS], "status"]
     shown = frame.iloc[order][[name for name in dict.fromkeys(names) if name in frame]]
     if flags is not None:

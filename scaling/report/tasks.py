@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FitError
-from ..plots.style import task_title
+from ..plots.style import task_words
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks
 from ..usable import usable_runs
@@ -15,9 +15,9 @@ from .asked import Asked, numbers_of
 from .edge import sampled
 from .noted import Note, noted
 
-__all__ = ["TaskFit", "fit_each_task", "task_table"]
+__all__ = ["MOST_MODELS", "TaskFit", "fit_each_task", "task_columns", "task_table"]
 
-_MOST_FITTED = 5_000
+MOST_MODELS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +52,24 @@ class TaskFit:
 
 def fit_each_task(frame: pd.DataFrame, asked: Asked) -> Iterator[TaskFit]:
     """One after the other, none where the records have no task."""
+    for column in task_columns(frame):
+        yield _fit_task(frame, task_words(column), column, asked)
+
+
+def task_columns(frame: pd.DataFrame) -> list[str]:
+    """Those of downstream errors, none where the records have no task."""
     found, _, _ = noted("", lambda: find_tasks(frame))
-    for _, _, column in found or ():
-        yield _fit_task(frame, task_title(column), column, asked)
+    return [column for _, _, column in found or ()]
 
 
 def _fit_task(frame: pd.DataFrame, name: str, column: str, asked: Asked) -> TaskFit:
     usable, reason, notes = noted(name, lambda: usable_runs(frame, "upstream_error", column))
     if usable is None:
-        return TaskFit(name, frame.iloc[:0], 0, np.nan, None, reason, tuple(notes))
+        known = numbers_of(frame, column)
+        best = 1 - float(np.min(known[np.isfinite(known)], initial=np.inf))
+        return TaskFit(name, frame.iloc[:0], 0, best if np.isfinite(best) else np.nan, None, reason, tuple(notes))
     errors = numbers_of(usable.frame, column)
-    kept = usable.frame.iloc[sampled(errors.size, _MOST_FITTED, asked.rng)].reset_index(drop=True)
+    kept = usable.frame.iloc[sampled(errors.size, MOST_MODELS, asked.rng)].reset_index(drop=True)
     trans, reason, found = noted(name, lambda: _law_of(kept, column, asked))
     best = 1 - float(errors.min())
     return TaskFit(name, kept, errors.size, best, trans, reason, tuple(notes + found), usable.left_out)
@@ -89,7 +96,7 @@ def _row(fit: TaskFit, level: float) -> dict[str, object]:
     if fit.trans is None:
         return {**row, "reason": fit.reason}
     if fit.is_refuted:
-        row["saturation"] = None
+        row |= dict.fromkeys(("saturation", "saturation low", "saturation high"))
     else:
         low, high = fit.trans.saturation_interval(level)
         row |= {"saturation": fit.trans.saturation, "saturation low": low, "saturation high": high}

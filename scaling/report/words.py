@@ -18,12 +18,15 @@ def number(value: float) -> str:
 
 
 def between(value: float, low: float, high: float) -> str:
-    """A value with its interval.
+    """A value with its interval; that it lies outside is said.
 
     >>> between(0.1, 0.05, 0.2)
     '0.1 [0.05, 0.2]'
+    >>> between(0.1, 0.15, 0.2)
+    '0.1 [0.15, 0.2] (outside its interval: do not quote it)'
     """
-    return f"{number(value)} [{number(low)}, {number(high)}]"
+    outside = " (outside its interval: do not quote it)" if value < low or value > high else ""
+    return f"{number(value)} [{number(low)}, {number(high)}]{outside}"
 
 
 def counted(num: int, what: str) -> str:
@@ -42,14 +45,14 @@ def short(text: object, most: int = _LONGEST) -> str:
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
-def values_of(frame: pd.DataFrame, name: str, most: int = 6) -> str:
+def values_of(frame: pd.DataFrame, name: str, most: int = 6, longest: int = 40) -> str:
     """The distinct values of a column, the commonest first, "" where there is none."""
     if name not in frame:
         return ""
     values = frame[name].dropna()
     counts = (values.astype(str) if values.dtype == object else values).value_counts()
     more = len(counts) - most
-    named = ", ".join(short(_plain(value), 40) for value in counts.index[:most])
+    named = ", ".join(short(_plain(value), longest) for value in counts.index[:most])
     return named + (f" and {more:,} more" if more > 0 else "")
 
 

@@ -9,14 +9,14 @@ import pandas as pd
 
 from ..page import Section, TableView, write_page
 from .advice import told_warnings
-from .asked import Asked, read_asked
+from .asked import Asked, axes_of, read_asked
 from .checklist import checklist_section
 from .edge import Edge, find_edge
 from .figures import frontier_picture, transfer_picture
 from .noted import noted
 from .overview import facts_of, summary_section
 from .runs import count_statuses, runs_section
-from .tasks import TaskFit, fit_each_task, task_table
+from .tasks import MOST_MODELS, TaskFit, fit_each_task, task_table
 from .words import counted, short
 
 __all__ = ["Written", "write_report"]
@@ -55,8 +55,8 @@ def write_report(
     title: str | None = None,
     columns: Mapping[str, str] | None = None,
     decimal: str | None = None,
-    x: str = "compute_flops",
-    y: str = "upstream_error",
+    x: str | None = None,
+    y: str | None = None,
     by: str | None = None,
     where: str | None = None,
     weights: str = "last",
@@ -72,10 +72,11 @@ def write_report(
     random; figures show a few thousand points; tables the first few hundred rows. The page says so where it is so.
 
     Args:
-        source, columns, decimal, where, weights, probe, layer: as in `read_records`.
+        source: as in `read_records`, or the name of a data set of `scaling.datasets`; a path that exists wins.
+        columns, decimal, where, weights, probe, layer: as in `read_records`.
         path: of the page; its folder must be there.
         title: of the page; None: of the source.
-        x, y: columns of the cost and of the error.
+        x, y: columns of the cost and of the error; None: the data set's own, else compute_flops and upstream_error.
         by: column whose values are analysed apart; None: `model_family` where there is one.
         law: of the frontier, as in `fit_frontier`.
         level: of the intervals.
@@ -83,12 +84,12 @@ def write_report(
 
     Raises:
         ValueError: bad records, no row, no such column.
-        OSError: no such source, or the page cannot be written.
+        OSError: no such file, a data set cannot be fetched, or the page cannot be written.
     """
     path = Path(path)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"the page must be a file in a folder that is there, got {path}")
-    options = {"x": x, "y": y, "by": by, "where": where, "weights": weights, "probe": probe, "layer": layer}
+    options = {**axes_of(source, x, y), "by": by, "where": where, "weights": weights, "probe": probe, "layer": layer}
     asked = Asked(**options, law=law, level=level, seed=seed)
     read, reason, notes = noted("reading", lambda: read_asked(source, asked, columns, decimal))
     if read is None:
@@ -120,11 +121,7 @@ def _frontier_section(edge: Edge, asked: Asked) -> Section:
     said = []
     if edge.front is None:
         said.append(f"No law: {edge.reason}.")
-    elif edge.fitted.size < edge.x.size:
-        said.append(
-            f"The law is fitted to a random sample of {edge.fitted.size:,} of {edge.x.size:,} runs (seed {asked.seed});"
-            " the published convention, to the Pareto points of all."
-        )
+    said += [f"{sample}, at random (seed {asked.seed})." for sample in edge.samples]
     if edge.num_groups_left:
         said.append(f"{counted(edge.num_groups_left, 'smaller group')} of {short(asked.by)} got no law of their own.")
     views = [TableView("Laws of the frontier", edge.table, f"Intervals: {asked.level:.0%}.")]
@@ -148,5 +145,7 @@ def _transfer_section(tasks: list[TaskFit], asked: Asked) -> Section:
     said = []
     if len(fitted) > _MOST_PICTURES:
         said.append(f"The first {_MOST_PICTURES} of {len(fitted)} tasks with a law are drawn; all are in the table.")
+    if any(task.num_models > len(task.frame) for task in fitted):
+        said.append(f"Laws of transfer are fitted to at most {MOST_MODELS:,} models, at random (seed {asked.seed}).")
     view = TableView("Laws of transfer", task_table(tasks, asked.level), f"Intervals: {asked.level:.0%}.")
     return Section("Transfer", tuple(said), pictures=tuple(pictures), tables=(view,))

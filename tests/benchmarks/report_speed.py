@@ -1,15 +1,16 @@
-"""A report of a million rows: seconds, peak memory and size of the page. `python -m tests.benchmarks.report_speed`.
+"""A report of a million rows: seconds, peak memory, size of the page, and how long a browser takes to open it.
 
-Each report is made in a process of its own, whose peak memory counts.
+`python -m tests.benchmarks.report_speed`. Each report is made in a process of its own, whose peak memory counts, and
+opened in a browser of its own. `--csv`: of the same rows as csv; `--folders 2000`: of a sweep of so many run folders.
 """
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 from scaling.records import write_records
+
+from ..scaling.page.browser import browser_path, load_seconds, new_browser
 
 FAMILIES = {"vit": 1.0, "resnet": 2.5, "mixer": 1.6, "convnext": 1.8, "hybrid": 0.9}
 TASKS = ("pets", "cifar100", "dtd")
@@ -102,17 +105,54 @@ def measure(records: Path, page: Path) -> Cost:
     return Cost(seconds, cpu_seconds, peak, page.stat().st_size / 1e6)
 
 
+def make_folders(folder: Path, num: int) -> Path:
+    """A sweep of runs, each of a folder with its records and evals."""
+    frame = _records(num, np.random.default_rng(0))
+    evals = _evals(frame[frame["status"] == "ok"], np.random.default_rng(1))
+    for place, run in enumerate(frame["run_id"]):
+        own = folder / "runs" / run
+        own.mkdir(parents=True)
+        write_records(frame.iloc[[place]], own / "records.parquet")
+        if len(some := evals[evals["run_id"] == run]):
+            write_records(some, own / "evals.parquet", table="evals")
+    return folder
+
+
+def opened_seconds(page: Path) -> float:
+    """From the start of the navigation to the end of the load event, in a browser that has opened nothing before."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver, new_browser(driver) as browser:
+        tab = browser.new_page()
+        tab.goto(page.as_uri())
+        return load_seconds(tab)
+
+
+def _table_of(folder: Path, asked: argparse.Namespace) -> Path:
+    if asked.folders:
+        return make_folders(folder / "sweep", asked.folders)
+    records = make_records(folder, asked.rows)
+    if not asked.csv:
+        return records
+    pd.read_parquet(records).to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--csv", action="store_true")
+    parser.add_argument("--folders", type=int)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        records = make_records(Path(folder), asked.rows)
-        print(f"{asked.rows} rows, {records.stat().st_size / 1e6:.0f} MB, made in {time.perf_counter() - start:.0f} s")
-        costs = [measure(records, Path(folder) / "report.html") for _ in range(asked.repeats)]
-    for name, values in zip(Cost._fields, zip(*costs, strict=True), strict=True):
+        records, page = _table_of(Path(folder), asked), Path(folder) / "report.html"
+        costs = [measure(records, page) for _ in range(asked.repeats)]
+        found = dict(zip(Cost._fields, zip(*costs, strict=True), strict=True))
+        if browser_path():
+            found["load_seconds"] = tuple(opened_seconds(page) for _ in range(asked.repeats))
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    for name, values in found.items():
         each = ", ".join(f"{value:.2f}" for value in values)
         print(f"{name}: median {statistics.median(values):.2f} of {each}")
 

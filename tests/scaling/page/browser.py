@@ -2,13 +2,15 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["OpenedPage", "open_page", "running_browser"]
+__all__ = ["OpenedPage", "browser_path", "load_seconds", "new_browser", "open_page", "running_browser"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 # As a superuser there is no sandbox; nothing of the browser's own may look like a request of the page's.
@@ -40,18 +42,32 @@ class OpenedPage:
 
     def load_seconds(self) -> float:
         """From the start of the navigation to the end of the load event."""
-        return self.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
+        return load_seconds(self.page)
+
+
+def load_seconds(page: Any) -> float:
+    return page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
 
 
 @pytest.fixture(scope="session")
 def running_browser():
     """One for all tests; skipped where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    executable = next((found for name in _NAMES if (found := shutil.which(name))), None)
-    if executable is None:
+    if browser_path() is None:
         pytest.skip("needs a browser: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as home, sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=[*_FLAGS], env={"HOME": home})
+    with sync_api.sync_playwright() as driver, new_browser(driver) as browser:
+        yield browser
+
+
+def browser_path() -> str | None:
+    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def new_browser(driver: Any) -> Iterator[Any]:
+    """Of playwright's driver, with a home of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        browser = driver.chromium.launch(executable_path=browser_path(), args=[*_FLAGS], env={"HOME": home})
         yield browser
         browser.close()
 

@@ -1,5 +1,7 @@
 """Pages for the tests: hostile texts in every place, and a large one."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -37,11 +39,13 @@ def axes_of_points(x=(1.0, 10.0, 100.0), y=(0.5, 0.3, 0.2), labels=("run a", "ru
     return axes, (axes, x, y, labels)
 
 
+@cache
 def plain_picture() -> Picture:
     axes, hover = axes_of_points()
     return picture_of(axes, "Error against compute.", hover)
 
 
+@cache
 def hostile_sections() -> list[Section]:
     """Each text in each place where a page takes one."""
     places = np.linspace(0.1, 0.9, len(HOSTILE))

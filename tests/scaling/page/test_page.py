@@ -58,6 +58,11 @@ def page(sections, facts=None, title="Report"):
     return Document(page_text(title, facts or {}, sections))
 
 
+@pytest.fixture(scope="module")
+def hostile_page():
+    return page_text("".join(HOSTILE), {"a": "".join(HOSTILE)}, hostile_sections())
+
+
 def cells_of(**columns):
     return table_cells(TableView("", pd.DataFrame(columns)))
 
@@ -91,13 +96,14 @@ def test_a_page_of_nothing_is_a_page():
 
 
 def test_equal_input_gives_equal_bytes():
-    first, second = (page_text("Report", {"a": 1}, [Section("S", pictures=(plain_picture(),))]) for _ in range(2))
+    pictures = [plain_picture.__wrapped__() for _ in range(2)]
+    first, second = (page_text("Report", {"a": 1}, [Section("S", pictures=(each,))]) for each in pictures)
     assert first == second
-    assert "<dc:date>" not in plain_picture().svg.decode()
+    assert "<dc:date>" not in pictures[0].svg.decode()
 
 
-def test_the_policy_names_the_one_script_and_the_one_style_and_allows_nothing_else():
-    found = page(hostile_sections())
+def test_the_policy_names_the_one_script_and_the_one_style_and_allows_nothing_else(hostile_page):
+    found = Document(hostile_page)
     (policy,) = [each["content"] for each in found.all("meta") if each.get("http-equiv") == "Content-Security-Policy"]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     scripts = [raw for raw, each in zip(found.raw["script"], found.all("script"), strict=True) if not each]
@@ -111,11 +117,11 @@ def test_the_policy_names_the_one_script_and_the_one_style_and_allows_nothing_el
 
 
 @pytest.mark.parametrize("where", ["title", "fact", "sections"])
-def test_hostile_texts_make_no_element_and_no_attribute(where):
+def test_hostile_texts_make_no_element_and_no_attribute(where, hostile_page):
     hostile = "".join(HOSTILE)
-    sections = hostile_sections() if where == "sections" else []
     title = hostile[:200] if where == "title" else "Report"
-    found = page(sections, {hostile[:500]: hostile[:500]} if where == "fact" else {}, title)
+    facts = {hostile[:500]: hostile[:500]} if where == "fact" else {}
+    found = Document(hostile_page) if where == "sections" else page([], facts, title)
     assert found.open == []
     assert not {name for name, _ in found.elements} & {"iframe", "base", "link", "object", "textarea", "svg", "form"}
     assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
@@ -126,8 +132,8 @@ def test_hostile_texts_make_no_element_and_no_attribute(where):
         assert text in found.text
 
 
-def test_no_character_is_written_that_html_forbids():
-    text = page_text("".join(HOSTILE), {"a": "".join(HOSTILE)}, hostile_sections())
+def test_no_character_is_written_that_html_forbids(hostile_page):
+    text = hostile_page
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", text) is None
     assert "\ufffd" in text
 
@@ -159,6 +165,32 @@ def test_what_is_missing_or_infinite_is_said():
 def test_a_column_is_of_numbers_only_where_all_its_values_are():
     found = cells_of(a=[1.0, np.nan], b=[1, "x"], c=[None, None], d=[True, False], e=np.float32([0.1, 0.2]))
     assert [column.is_number for column in found.columns] == [True, False, False, False, True]
+
+
+def test_marks_that_are_not_seen_are_codes_and_a_figure_keeps_its_own():
+    texts = ["\u202egnp.exe", "run\u200b1", "a\u2066b\ufeff", "\U000e0041", "می\u200cخواهم"]
+    assert shown(a=texts) == ["U+202Egnp.exe", "runU+200B1", "aU+2066bU+FEFF", "U+E0041", "می\u200cخواهم"]
+    found = page([Section("S", ("\u202egnp",))], {"\u200e": "\u2067"}, "\u202e")
+    assert not set(found.text) & set("\u202e\u200e\u2067")
+    axes, _ = axes_of_points()
+    axes.set_title("\u200b_hidden")  # a space of no width, without which a legend leaves the name out
+    picture_of(axes, "")
+    assert axes.get_title() == "\u200b_hidden"
+
+
+def test_many_markers_are_an_image_in_the_document():
+    def size(num):
+        axes, _ = axes_of_points()
+        rng = np.random.default_rng(0)
+        axes.plot(1 + 98 * rng.random(num), rng.random(num), "o")
+        svg = picture_of(axes, "").svg
+        return len(svg), svg.count(b"<use"), svg.count(b"<image")
+
+    few, many = size(500), size(3_000)
+    assert (few[1] > 500, few[2]) == (True, 0)
+    assert many[1] < 100  # ticks, glyphs, and the markers of the few
+    assert many[2] == 1
+    assert many[0] < 200_000
 
 
 def test_columns_may_share_a_name_and_the_index_is_not_shown():

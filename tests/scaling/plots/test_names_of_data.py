@@ -134,7 +134,7 @@ def test_columns_are_named_with_their_units():
     assert column_label("weight_norm") == "norm of the weights"
     assert column_label("my_cost") == "my cost"
     assert task_title("oxford_pets_25shot_error") == "oxford pets 25-shot"
-    assert task_title("v2_zero_shot_error") == "v2 zero shot"
+    assert task_title("v2_zero_shot_error") == "v2 zero-shot"
 
 
 def test_of_very_many_groups_the_small_ones_are_one():

@@ -1,24 +1,27 @@
 import hashlib
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import scaling as sc
+import scaling.datasets
 from scaling.errors import FitWarning
 from scaling.report import write_report
 from scaling.report.advice import ADVICE, told_warnings
 from scaling.report.asked import Asked, records_digest
 from scaling.report.checklist import NOT_RECORDED, checklist_section
 from scaling.report.edge import MOST_FITTED, find_edge, sampled
-from scaling.report.figures import drawn_rows, group_labels, hover_labels
+from scaling.report.figures import drawn_rows, frontier_picture, group_labels, hover_labels
 from scaling.report.noted import Note, noted
+from scaling.report.overview import summary_section
 from scaling.report.runs import count_statuses, runs_section
 from scaling.report.tasks import fit_each_task, task_table
 from scaling.report.words import short, values_of
 
-from .made import made_runs
+from .made import EVIL, hostile_runs, made_runs
 
 
 @pytest.fixture(scope="module")
@@ -130,9 +133,9 @@ DEGRADED = {
     "all equal": (lambda r: r.assign(upstream_error=0.5), "No law of the frontier"),
     "all x equal": (lambda r: r.assign(compute_flops=1e18), "No law of the frontier"),
     "bare": (lambda r: r[["run_id", "step", "weights", "upstream_error"]], "No frontier: column"),
-    "no family": (lambda r: r.drop(columns="model_family"), "Irreducible error of these runs"),
+    "no family": (lambda r: r, "c is the irreducible error of these runs"),
     "few": (lambda r: r.head(8), "Summary"),
-    "null family": (lambda r: r.assign(model_family=[None, *["vit"] * 39]), "Irreducible error of these runs"),
+    "null family": (lambda r: r.assign(model_family=[None, *["vit"] * 15]), "c is the irreducible error of these runs"),
     "text tasks": (lambda r: r.assign(task0_10shot_error="low"), "task0 10-shot: no law"),
     "inf": (lambda r: r.assign(task0_10shot_error=np.inf), "task0 10-shot: no law"),
     "zero task": (lambda r: r.assign(task0_10shot_error=0.0), "task0 10-shot: no law"),
@@ -141,9 +144,9 @@ DEGRADED = {
 
 
 @pytest.mark.parametrize("name", DEGRADED)
-def test_what_cannot_be_had_is_one_line_of_the_page(name, tmp_path):
+def test_what_cannot_be_had_is_one_line_of_the_page(name, tmp_path, undrawn):
     change, said = DEGRADED[name]
-    runs = made_runs(40).drop(columns="model_family") if "family" not in name else made_runs(40)
+    runs = made_runs(16).drop(columns="model_family") if name != "null family" else made_runs(16)
     write_report(change(runs), tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert said in text
@@ -167,24 +170,11 @@ def test_records_that_are_none_are_told_and_no_page_is_written(change, said, tmp
     assert not (tmp_path / "page.html").exists()
 
 
-EVIL = [
-    "<script>alert(1)</script>", '"onmouseover=alert(1) x="', "]]>", r"$\frac", r"$\frac{$ $x$", "x" * 10_000,
-    "a\x00b\x07c\x1b[31m", "\u202egnp.exe", "", "</script><img src=x onerror=alert(1)>", "{{ 7 * 7 }}",
-    "_hidden",
-]  # fmt: skip
-
-
 def test_hostile_texts_stand_on_the_page_as_texts(tmp_path):
-    runs = made_runs(65)
-    names = pd.Series([EVIL[place % len(EVIL)] for place in range(65)], dtype=object)
-    runs["run_id"] = [f"{name}{place}" for place, name in enumerate(names)]
-    runs["model_family"] = runs["model_variant"] = runs["flops_rule"] = names
-    runs["failure"], runs["status"] = names, ["failed"] * 5 + ["diverged"] * 5 + ["ok"] * 55
-    runs[f"{EVIL[0]}_5shot_error"] = runs["task0_10shot_error"]
-    runs[rf"{EVIL[4]}_5shot_error"] = runs["task0_10shot_error"]
+    runs = hostile_runs()
     done = write_report(runs, tmp_path / "page.html", title=EVIL[0])
     text = (tmp_path / "page.html").read_text()
-    assert done.num_rows == 65
+    assert done.num_rows == len(runs)
     assert "<script>alert" not in text
     assert "<img src=x" not in text
     assert "\x00" not in text
@@ -214,13 +204,14 @@ def test_what_is_drawn_keeps_the_frontier_and_is_the_same_for_one_seed():
     assert sampled(5, 10, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_more_runs_than_are_fitted_are_sampled_and_that_is_said(tmp_path, monkeypatch):
+def test_more_runs_than_are_fitted_are_sampled_and_that_is_said(tmp_path, monkeypatch, undrawn):
     monkeypatch.setattr("scaling.report.edge.MOST_FITTED", 40)
     runs = made_runs(num_tasks=0).drop(columns="model_family")
+    assert find_edge(runs, Asked()).samples == ["The law of all runs is fitted to 40 of 60 runs"]
     done = write_report(runs, tmp_path / "page.html", seed=3)
     assert done.num_fitted == 40 < MOST_FITTED
     text = (tmp_path / "page.html").read_text()
-    assert "a random sample of 40 of 60 runs (seed 3)" in text
+    assert text.count("The law of all runs is fitted to 40 of 60 runs, at random (seed 3).") == 2
     again = write_report(runs, tmp_path / "again.html", seed=3)
     made = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
     assert made.sub("", text) == made.sub("", (tmp_path / "again.html").read_text())
@@ -240,6 +231,75 @@ def test_a_point_says_which_run_it_is():
         first
         == "run-0\nmodel_family vit, model_variant S/16, train_examples 1000, step 100, seed 0, lr 0.001\nE = 0.25"
     )
+
+
+def test_a_data_set_is_named_and_its_own_columns_are_where_one_begins(tmp_path, undrawn):
+    done = write_report("zhai2021", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert done.num_rows == sc.datasets.DATASETS["zhai2021"].num_rows
+    assert "a x^-b + c of compute_core_days (x)" in text
+    assert "The best of 262 usable runs has imagenet_10shot_error 0.151." in text
+    assert "licence" in text
+    with pytest.raises(ValueError, match="near names: zhai2021"):
+        write_report("zhai2020", tmp_path / "page.html")
+
+
+def test_what_is_not_to_be_relied_on_is_said_before_the_law():
+    runs = made_runs(30)
+    edge = find_edge(runs, Asked(by="model_family"))
+    assert edge.laws is not None
+    names = edge.laws["law"].tolist()
+
+    def summary(**errors):
+        values = [errors.get(name, 0.5) for name in names]
+        told = replace(edge, laws=edge.laws.assign(heldout_log_rmse=values))
+        return summary_section(told, [], Asked()).paragraphs
+
+    assert summary(last_value=0.9)[0].startswith("The best of 30")
+    assert "At ten times the largest" in " ".join(summary(last_value=0.9))
+    every = summary(last_value=0.2, power=0.4)
+    assert every[0] == (
+        "Do not extrapolate any law: held-out runs of the frontier are predicted better without one, by the last error"
+        " before them (off by 0.2 in log error), than by saturating_power (0.5); the best law is power (0.4)."
+    )
+    assert "At ten times the largest" not in " ".join(every)
+    assert summary(last_value=0.2, power=0.1)[0].startswith("Do not extrapolate this law")
+    assert "the best law" not in summary(last_value=0.2)[0]
+
+
+def test_tasks_that_nothing_can_be_told_of_come_first_in_a_sentence_each():
+    runs = made_runs(30, num_tasks=3).assign(task1_10shot_error=0.5, task2_10shot_error=np.nan)
+    fits = list(fit_each_task(runs, Asked()))
+    first, second = summary_section(find_edge(runs, Asked()), fits, Asked()).paragraphs[-2:]
+    assert first.startswith("No law of transfer for 2 of 3 tasks, of the first, task1 10-shot, because: ")
+    assert second.startswith("task0 10-shot: best accuracy")
+    bare = list(fit_each_task(runs.assign(upstream_error=np.nan), Asked()))
+    assert bare[0].best == 1 - runs["task0_10shot_error"].min()
+
+
+def test_what_is_of_a_sample_is_said(monkeypatch):
+    monkeypatch.setattr("scaling.report.edge._MOST_COMPARED", 10)
+    monkeypatch.setattr("scaling.report.edge._MOST_OF_GROUP", 12)
+    edge = find_edge(made_runs(40, num_tasks=0), Asked(by="model_family"))
+    assert edge.samples == [
+        "Laws of groups are fitted to at most 12 runs each",
+        "The ratio of costs is of at most 10 runs of each of the two",
+    ]
+    said = summary_section(edge, [], Asked(seed=3)).paragraphs
+    assert "Laws of groups are fitted to at most 12 runs each, at random (seed 3)." in said
+
+
+def test_the_caption_says_which_law_the_band_is_of():
+    for num, what in ((40, "the lower edge of all runs"), (8, "the Pareto points")):
+        edge = find_edge(made_runs(num, num_tasks=0), Asked())
+        assert frontier_picture(edge, Asked()).caption.endswith(f"interval of the law of {what}.")
+
+
+def test_only_tasks_are_shown_as_tasks():
+    runs = made_runs(12).assign(train_error=0.25)
+    (best, *_) = runs_section(runs, find_edge(runs, Asked()), Asked()).tables
+    assert "task0_10shot_error" in best.frame
+    assert "train_error" not in best.frame
 
 
 def test_words():

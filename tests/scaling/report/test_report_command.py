@@ -47,7 +47,7 @@ def test_a_page_and_what_it_holds(records, tmp_path):
     assert done.stdout.splitlines()[0].startswith("page,rows,runs")
 
 
-def test_the_page_is_report_html_unless_told(records, tmp_path, monkeypatch):
+def test_the_page_is_report_html_unless_told(records, tmp_path, monkeypatch, undrawn):
     monkeypatch.chdir(tmp_path)
     assert _run(records).exit_code == 0
     assert (tmp_path / "report.html").is_file()
@@ -70,14 +70,14 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_each_option_shows_in_the_page(name, records, tmp_path):
+def test_each_option_shows_in_the_page(name, records, tmp_path, undrawn):
     asked, pattern = OPTIONS[name]
     done = _run(records, "-o", tmp_path / "a.html", *asked)
     assert done.exit_code == 0, done.output
     assert re.search(pattern, _page(tmp_path / "a.html"))
 
 
-def test_a_table_of_ones_own_with_decimal_commas(tmp_path):
+def test_a_table_of_ones_own_with_decimal_commas(tmp_path, undrawn):
     runs = made_runs(14, num_tasks=0)
     lines = [f"{run};{100 * (1 - error):.2f};{flops:.0f}".replace(".", ",") for run, error, flops in
              zip(runs.run_id, runs.upstream_error, runs.compute_flops, strict=True)]  # fmt: skip
