@@ -6,25 +6,23 @@ The data flow one way: records -> selection (frontier, hull) -> law -> fit -> bo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import frontier, transfer, tuning
-from .bootstrap import bootstrap_fit
-from .chain import chain
-from .comparison import compare_laws
-from .derived import derived_interval
-from .ensemble import fit_ensemble
-from .errors import FitError, FitWarning
-from .fit import Fit
-from .fitting import fit_law
-from .frontier import fit_frontier
-from .hulls import convex_hull, pareto_frontier
-from .laws import LAWS
-from .objectives import OBJECTIVES
-from .profile import profile_interval
-from .transfer import fit_transfer, mix_classifiers
-
 if TYPE_CHECKING:
-    from . import datasets, measurements, plots, published, report, tables
+    from . import datasets, frontier, measurements, plots, published, report, tables, transfer, tuning
+    from .bootstrap import bootstrap_fit
+    from .chained import chain
+    from .comparison import compare_laws
+    from .derived import derived_interval
+    from .ensemble import fit_ensemble
+    from .errors import FitError, FitWarning
+    from .fit import Fit
+    from .fitting import fit_law
+    from .frontier import fit_frontier
+    from .hulls import convex_hull, pareto_frontier
+    from .laws import LAWS
+    from .objectives import OBJECTIVES
+    from .profile import profile_interval
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
+    from .transfer import fit_transfer, mix_classifiers
 
 __all__ = [
     "LAWS",
@@ -60,14 +58,23 @@ __all__ = [
     "write_records",
 ]
 
+_MODULES = {
+    "LAWS": "laws", "OBJECTIVES": "objectives", "Fit": "fit", "FitError": "errors", "FitWarning": "errors",
+    "bootstrap_fit": "bootstrap", "chain": "chained", "compare_laws": "comparison", "convex_hull": "hulls",
+    "derived_interval": "derived", "fit_ensemble": "ensemble", "fit_frontier": "frontier", "fit_law": "fitting",
+    "fit_transfer": "transfer", "mix_classifiers": "transfer", "pareto_frontier": "hulls",
+    "profile_interval": "profile", "read_evals": "records", "read_measurements": "records", "read_records": "records",
+    "validate_records": "records", "write_records": "records",
+}  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
-    """`plots` and the functions on records on first use: matplotlib and pandas are most of the time of the import."""
-    if name in ("datasets", "measurements", "plots", "published", "report", "tables"):
+    """Each name on first use: whoever takes a part of this package does not wait for scipy, pandas or matplotlib."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
         return import_module(f".{name}", __name__)
-    if name in __all__:
-        return getattr(import_module(".records", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

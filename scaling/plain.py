@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .chain import Chain, ComputeTarget
+from .chained import Chain, ComputeTarget
 from .ensemble import EnsembleFit
 from .errors import FitError, FitWarning
 from .fit import Fit

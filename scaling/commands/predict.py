@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from ..chain import Chain, chain
+from ..chained import Chain, chain
 from ..errors import FitError
 from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain

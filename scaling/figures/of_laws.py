@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import frontier as analyses
 from .. import plots
-from ..chain import chain
+from ..chained import chain
 from ..comparison import compare_laws
 from ..fitting import fit_law
 from ..frontier import fit_frontier

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..chain import Chain, ComputeTarget
+from ..chained import Chain, ComputeTarget
 from ..errors import FitWarning
 from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, legend_beside, new_axes, shown_name
 
