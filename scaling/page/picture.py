@@ -66,8 +66,10 @@ def _make_drawable(figure: Figure) -> None:
     from matplotlib.mathtext import MathTextParser
     from matplotlib.text import Text
 
-    marked = [(line, len(line.get_xdata())) for line in figure.findobj(Line2D) if line.get_marker() not in _NO_MARKER]
-    marked += [(cloud, len(cloud.get_offsets())) for cloud in figure.findobj(PathCollection)]
+    marked = [
+        (line, np.size(line.get_xdata())) for line in figure.findobj(Line2D) if line.get_marker() not in _NO_MARKER
+    ]
+    marked += [(cloud, np.shape(cloud.get_offsets())[0]) for cloud in figure.findobj(PathCollection)]
     if sum(num for _, num in marked) > _MOST_MARKERS:
         for artist, num in marked:
             artist.set_rasterized(num > _FEW_MARKERS)
