@@ -63,7 +63,7 @@ def standard_errors(worse: np.ndarray, better: np.ndarray) -> float:
 
 
 # Smaller subsets than the study's, so that each difference is many standard errors in so short a run.
-@pytest.mark.parametrize(("few", "many"), [(30, FEW), (FEW, 60_000)])
+@pytest.mark.parametrize(("few", "many"), [(30, FEW), pytest.param(FEW, 60_000, marks=pytest.mark.slow)])
 def test_error_falls_with_images(errors, few, many):
     assert standard_errors(errors("resnet", few), errors("resnet", many)) > 2
 

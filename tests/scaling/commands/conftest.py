@@ -1,6 +1,9 @@
 import pytest
 
+from ..few_draws import few_draws
 from .calls import made_runs
+
+__all__ = ["few_draws", "path", "runs"]
 
 
 @pytest.fixture(scope="session")

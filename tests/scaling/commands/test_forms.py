@@ -222,15 +222,23 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     running.wait()
 
 
+def heed_ctrl_c():
+    """What runs in the background of a script ignores it, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_is_130_without_a_traceback(path):
     args = ["scaling", "fit", str(path), "--interval", "residuals", "--draws", "2000000"]
-    code = f"import sys; from scaling.cli import main; sys.argv = {args}; print(flush=True); main()"
-    command = [sys.executable, "-c", code]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    code = (
+        f"import sys; import scaling.commands.fit; from scaling.cli import main; sys.argv = {args}; print(flush=True)"
+    )
+    command = [sys.executable, "-c", f"{code}; main()"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = subprocess.Popen(command, **pipes, preexec_fn=heed_ctrl_c)
     running.stdout.readline()  # the imports have come to their end
     time.sleep(1)
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate()
+    out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
     assert "Traceback" not in err
 

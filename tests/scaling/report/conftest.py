@@ -2,7 +2,9 @@
 
 import pytest
 
-__all__ = ["undrawn"]
+from ..few_draws import few_draws
+
+__all__ = ["few_draws", "undrawn"]
 
 
 @pytest.fixture
