@@ -67,8 +67,8 @@ def read_records(
 
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
-        `<task>_<k>shot_error` and `<task>_finetune_error` where downstream evaluations lie in the folder, or beside
-        a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of (`num_rows`), and
+        `<task>_<k>shot_error`, `<task>_finetune_error` and `<task>_zero_shot_error` where downstream evaluations lie in
+        the folder, or beside a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of (`num_rows`), and
         how many of them were skipped (`num_skipped`).
 
     Raises:
@@ -302,12 +302,12 @@ def _rows_of_runs(run_ids: pd.Series) -> Callable[[pa.RecordBatch], pa.RecordBat
 
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
     fewshot = evals[(evals["method"] == "fewshot") & (evals["probe"] == probe) & (evals["layer"] == layer)]
-    finetune = evals[evals["method"] == "finetune"]
+    others = evals[evals["method"].isin(["finetune", "zero_shot"])]
     fewshot = fewshot.assign(
         column=[f"{t}_{k:.0f}shot_error" for t, k in zip(fewshot.task, fewshot.num_shots, strict=True)]
     )
-    finetune = finetune.assign(column=finetune["task"] + "_finetune_error")
-    chosen = pd.concat([fewshot, finetune])
+    others = others.assign(column=others["task"] + "_" + others["method"] + "_error")
+    chosen = pd.concat([fewshot, others])
     wide = chosen.pivot_table(index=list(KEY), columns="column", values="error", aggfunc="mean", sort=False)
     wide = records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
     wide.attrs.update(records.attrs)

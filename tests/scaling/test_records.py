@@ -90,6 +90,7 @@ def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):
         evals(layer="3", error=0.8),
         evals(num_shots=1, error=0.7),
         evals(task="cars", method="finetune", error=0.1),
+        evals(task="cars", method="zero_shot", error=0.7),
         evals(weights="ema", error=0.0),
     ]
     write_records(pd.DataFrame(rows), tmp_path / "evals.parquet", "evals")
@@ -98,6 +99,7 @@ def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):
     assert runs["pets_1shot_error"][0] == 0.7
     assert read_records(tmp_path / "records.parquet").equals(runs)
     assert runs["cars_finetune_error"][0] == 0.1
+    assert runs["cars_zero_shot_error"][0] == 0.7
     assert read_records(tmp_path, probe="plain")["pets_10shot_error"][0] == 0.9
     assert read_records(tmp_path, layer="3")["pets_10shot_error"][0] == 0.8
     assert len(read_evals(tmp_path)) == len(rows)
