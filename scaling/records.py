@@ -68,8 +68,8 @@ def read_records(
     Returns:
         A row an evaluated model: the columns of `scaling.schema.RECORDS` that the source has, then
         `<task>_<k>shot_error`, `<task>_finetune_error` and `<task>_zero_shot_error` where downstream evaluations lie in
-        the folder, or beside a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of (`num_rows`), and
-        how many of them were skipped (`num_skipped`).
+        the folder, or beside a file named `records.parquet`. Of a selection, `attrs` say how many rows it was taken of
+        (`num_rows`), and how many of them were skipped (`num_skipped`).
 
     Raises:
         ValueError: no records, a missing column, an unknown choice, or values out of range, with their rows.
