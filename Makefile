@@ -34,7 +34,7 @@ test-slow: .venv/.dev
 test-browser: .venv/.browser
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
 	echo "A browser is needed: apt-get install chromium" >&2; exit 1
-	$(BIN)/python -m pytest tests/scaling -m browser
+	$(BIN)/python -m pytest tests/scaling -m 'browser and not slow'
 
 bench: .venv/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds
