@@ -21,8 +21,8 @@ from ..usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
 __all__ = [
-    "SAYS_NO", "WRONG_USE", "Asked", "UpstreamAsked", "answered", "columns_of", "groups_of", "kind_lines", "takes",
-    "warnings_of",
+    "SAYS_NO", "WRONG_USE", "Asked", "RunsAsked", "UpstreamAsked", "answered", "columns_of", "groups_of", "kind_lines",
+    "takes", "warnings_of",
 ]  # fmt: skip
 
 SAYS_NO, WRONG_USE = 1, 2
@@ -31,6 +31,9 @@ _COMMON_PANEL = "Options of every command"
 
 
 _XOption = typer.Option(help="Column of the cost; default compute_flops, or the data set's own.", show_default=False)
+_YOption = typer.Option(
+    help="Column of the error; default upstream_error, the data set's own, or the task's.", show_default=False
+)
 _UpstreamOption = typer.Option(
     help="Column of the upstream error; default upstream_error, or the data set's own.", show_default=False
 )
@@ -38,8 +41,8 @@ _FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The options of every command."""
+class RunsAsked:
+    """The options of every command: which rows and columns, and in what form the answer is."""
 
     records: Annotated[str, typer.Argument(help="A sweep's folder, a parquet or csv file, or a data set's name.")]
     columns: Annotated[
@@ -47,18 +50,14 @@ class Asked:
     ] = field(default_factory=list)
     decimal: Annotated[str | None, typer.Option(help="Decimal separator of a csv, where unclear: . or ,")] = None
     x: Annotated[str, _XOption] = ""
-    y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error, or the task's.")] = None
-    task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
-    shots: Annotated[int, typer.Option(min=1, help="With --task: images a class of the few-shot probe.")] = 10
-    method: Annotated[str, typer.Option(help="With --task: fewshot, finetune or zero_shot.")] = "fewshot"
+    y: Annotated[str | None, _YOption] = None
     probe: Annotated[str, typer.Option(help="Few-shot probe: whitened or plain.")] = "whitened"
     layer: Annotated[str, typer.Option(help="Layer of the few-shot probe.")] = "pre_logits"
     weights: Annotated[str, typer.Option(help="Which weights' rows: last, ema or best.")] = "last"
     where: Annotated[str | None, typer.Option(help="Rows to keep, an expression: 'cooled_down and depth > 2'.")] = None
     by: Annotated[str | None, typer.Option(help="Column whose values are analysed apart: model_family.")] = None
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the intervals.")] = 0.95
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0
-    figure: Annotated[list[Path], _FigureOption] = field(default_factory=list)
+    seed: Annotated[int, typer.Option(min=0, help="Of draws and samples.")] = 0
     as_json: Annotated[bool, typer.Option("--json", help="Plain values at full precision.")] = False
     as_csv: Annotated[bool, typer.Option("--csv", help="The table at full precision.")] = False
 
@@ -66,6 +65,16 @@ class Asked:
         if not self.x:
             own = named(self.records)
             object.__setattr__(self, "x", own.x if own else "compute_flops")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(RunsAsked):
+    """The options of every command that sets one error against a cost."""
+
+    task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
+    shots: Annotated[int, typer.Option(min=1, help="With --task: images a class of the few-shot probe.")] = 10
+    method: Annotated[str, typer.Option(help="With --task: fewshot, finetune or zero_shot.")] = "fewshot"
+    figure: Annotated[list[Path], _FigureOption] = field(default_factory=list)
 
     @property
     def error_column(self) -> str:
@@ -206,8 +215,9 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
             if parameter.name in common_names:
                 parameter.annotation.__metadata__[0].rich_help_panel = _COMMON_PANEL
         # The argument first, then what is the command's own (fields of a subclass, parameters), then what it shares.
-        common = len(common_names) if issubclass(options, Asked) else len(shared)
-        ordered = [shared[0], *shared[common:], *own, *shared[1:common]]
+        common = [parameter for parameter in shared[1:] if parameter.name in common_names]
+        special = [parameter for parameter in shared[1:] if parameter.name not in common_names]
+        ordered = [shared[0], *special, *own, *common]
         wrapped.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
         return wrapped
@@ -229,7 +239,7 @@ def answered(command: Callable[..., tuple[Asked, Answer]]) -> Callable[..., None
         print_answer(answer, found, as_json=asked.as_json, as_csv=asked.as_csv)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FitWarning)  # they have been told
-            save_figures(answer, asked.figure)
+            save_figures(answer, getattr(asked, "figure", ()))
         if answer.no:
             raise typer.Exit(SAYS_NO)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -21,7 +21,6 @@ class Listed:
     name: Annotated[str | None, typer.Argument(help="A data set; none lists all.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Plain values at full precision.")] = False
     as_csv: Annotated[bool, typer.Option("--csv", help="The list, or the rows of the data set.")] = False
-    figure: ClassVar = ()  # none is drawn
 
 
 @takes(Listed)
