@@ -145,12 +145,13 @@ def check_weights(weights: str | None, known: set[str]) -> None:
 
 
 def join_tables(tables: list[pa.Table], table: str) -> pd.DataFrame:
-    """By name and with promoted types: a column that only some runs have is kept, null elsewhere."""
+    """By name and with promoted types: a column that only some runs have is kept, null elsewhere; decimals are floats."""
     try:
         joined = pa.concat_tables(tables or [arrow_schema(table).empty_table()], promote_options="permissive")
     except pa.ArrowException as error:
         raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
-    return joined.to_pandas()
+    floats = [each.with_type(pa.float64()) if pa.types.is_decimal(each.type) else each for each in joined.schema]
+    return joined.cast(pa.schema(floats, joined.schema.metadata)).to_pandas()
 
 
 def warn_of_damage(file: Path, error: Exception) -> None:

@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -316,3 +318,9 @@ def test_wrong_dictionaries_are_refused_as_their_frame_is(tmp_path, wrong):
         write_records(wrong, tmp_path / "x.parquet")
     assert str(of_rows.value) == str(of_frame.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_decimals_of_a_data_base_are_floats(tmp_path):
+    row = {"run_id": "a", "step": 1, "weights": "last", "upstream_error": Decimal("0.25")}
+    pd.DataFrame([row]).to_parquet(tmp_path / "records.parquet")
+    assert read_records(tmp_path / "records.parquet")["upstream_error"].dtype == np.float64
