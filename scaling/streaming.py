@@ -145,7 +145,7 @@ def check_weights(weights: str | None, known: set[str]) -> None:
 
 
 def join_tables(tables: list[pa.Table], table: str) -> pd.DataFrame:
-    """By name and with promoted types: a column that only some runs have is kept, null elsewhere; decimals are floats."""
+    """By name, types promoted, decimals as floats: a column that only some runs have is kept, null elsewhere."""
     try:
         joined = pa.concat_tables(tables or [arrow_schema(table).empty_table()], promote_options="permissive")
     except pa.ArrowException as error:
