@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .bootstrap import BootstrapFit
+from .draw_warnings import outside_own_draws, rough_ends
 from .errors import FitError, FitWarning
 from .excess import MAX_SHAPE, log_density, log_survival
 from .fit import Fit
@@ -29,7 +30,6 @@ from .threshold import threshold_curve
 __all__ = ["RICHER", "StochasticFrontier", "central_curve", "fit_stochastic_frontier"]
 
 _RUNS_PER_PARAMETER = 4  # the least: of 12 runs for three parameters, five lie below the threshold
-_FEW_EFFECTIVE = 100.0  # effective draws below which the ends of an interval deserve a warning
 _NUM_NODES = 24  # that stand for the runs above the threshold: both curves are straight between neighbours
 _CURVE_POINTS = 40
 _EXTRAPOLATED = 10.0  # how far beyond the largest x the central law is matched, as a factor
@@ -140,7 +140,9 @@ def fit_stochastic_frontier(
         threshold=threshold,
         near=_near(x, residuals, max(2 * np.median(noise), _NEAR_FRONTIER * np.median(scale * shape))),
         num_effective=weighted.num_effective,
-        warnings=tuple(_find_warnings(law, x, weighted) + poor + ([] if is_exact else _not_identified(draws))),
+        warnings=tuple(
+            rough_ends(law, x, weighted.num_effective) + poor + ([] if is_exact else outside_own_draws(draws))
+        ),
     )
 
 
@@ -341,30 +343,6 @@ def _check_runs(law: Law, x: np.ndarray, y: np.ndarray) -> None:
         raise FitError(f"all x are equal ({x[0]:g}): they say nothing of how y changes with x")
     if np.ptp(y) == 0:
         raise FitError(f"all y are equal ({y[0]:g}): no law can be told from a constant")
-
-
-def _find_warnings(law: Law, x: np.ndarray, weighted: WeightedDraws) -> list[FitWarning]:
-    found = []
-    if weighted.num_effective < _FEW_EFFECTIVE:
-        message = f"the posterior's draws are worth {weighted.num_effective:.0f} independent ones: its ends are rough"
-        found.append(FitWarning("few_effective_draws", message))
-    decades = np.ptp(np.log10(x))
-    if decades < 1 and not law.increasing:
-        found.append(FitWarning("under_one_decade", f"x spans {decades:.2f} decades, less than one"))
-    return found
-
-
-def _not_identified(draws: BootstrapFit) -> list[FitWarning]:
-    """Parameters of the median curve that its own draws exclude: many laws are one curve over these runs."""
-    outside = [name for name, value in draws.fit.params.items() if not _is_inside(value, draws.interval(name))]
-    if not outside:
-        return []
-    message = f"{', '.join(outside)} of the median curve outside the 95% interval of the draws: read the curve alone"
-    return [FitWarning("not_identified", message)]
-
-
-def _is_inside(value: float, ends: tuple[float, float]) -> bool:
-    return ends[0] <= value <= ends[1]
 
 
 def _poor_fit(
