@@ -109,7 +109,9 @@ def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row
 
 
 def as_numbers(values: pd.Series) -> np.ndarray:
-    """float64, NaN where there is no number."""
+    """float64, NaN where there is no number; a time is none, though it is kept as one."""
+    if values.dtype.kind in "mM":
+        return np.full(len(values), np.nan)
     if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
         values = pd.to_numeric(values, errors="coerce")
     return values.to_numpy(dtype=float, na_value=np.nan)

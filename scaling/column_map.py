@@ -68,6 +68,8 @@ def map_columns(
     1      b            0.17
     """
     _check_texts(columns)
+    if frame.columns.nlevels > 1:
+        raise ValueError(f"columns must have one name each, got {tuple(frame.columns[0])!r}: join its levels")
     if repeated := list(frame.columns[frame.columns.duplicated()]):
         raise ValueError(f"{list(frame.columns).count(repeated[0])} columns are named {repeated[0]!r}")
     if written is None:

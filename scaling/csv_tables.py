@@ -102,6 +102,7 @@ def _text_columns(path: Path) -> tuple[dict[str, pa.ChunkedArray], str]:
         with _opened(path) as file:
             even, width = _evened(file, **options)
         cells = _arrow_columns(even, width, **options | {"encoding": "utf-8", "num_skipped": 0})
+    _check_last_quote(cells, path, encoding, separator)
     return _named(cells), separator
 
 
@@ -198,6 +199,18 @@ def _evened(file: BinaryIO, *, encoding: str, separator: str, num_skipped: int) 
                 raise ValueError(f"line {rows.line_num} has {len(row)} cells, the header {width}")
             writer.writerow((row + [""] * (width - len(row)))[:width])
     return pa.BufferReader(even.getvalue().encode()), width
+
+
+def _check_last_quote(columns: list[pa.ChunkedArray], path: Path, encoding: str, separator: str) -> None:
+    """A quotation mark that is never closed makes one cell of all rows after it."""
+    cells = [column[-1].as_py() for column in columns]
+    last = next((cell for cell in reversed(cells) if cell), "")
+    if "\n" not in last and "\r" not in last:
+        return
+    with _opened(path) as file:
+        text = file.read().decode(encoding).rstrip(" \t\r\n" + separator)
+    if not text.endswith('"'):
+        raise ValueError(f"the quotation mark before {last.strip()[:40]!r} is never closed")
 
 
 def _named(columns: list[pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:

@@ -18,7 +18,16 @@ from .csv_tables import is_csv, read_csv_table
 from .partitions import partition_columns, partition_values
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 from .selection import check_selection
-from .streaming import Choice, check_weights, choose_rows, join_tables, rows_where, stream_rows, warn_of_damage
+from .streaming import (
+    Choice,
+    check_weights,
+    choose_rows,
+    join_tables,
+    rows_where,
+    stream_rows,
+    warn_of_damage,
+    without_index,
+)
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 
@@ -188,7 +197,7 @@ def _read_table(
 ) -> pd.DataFrame:
     """The whole table, or of parquet files only the rows of some runs, or some columns."""
     if isinstance(source, pd.DataFrame):
-        return source.reset_index(drop=True)
+        return without_index(source)
     path = Path(source)
     files = _existing_files(path, table)
     if _parquet_path(source) is not None:
@@ -259,7 +268,13 @@ def _table_files(path: Path, table: str) -> list[Path]:
             return files
     if table != "records":
         return []
-    return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES)
+    return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES and not _is_hidden(file, path))
+
+
+def _is_hidden(file: Path, root: Path) -> bool:
+    """Halves and copies that programs keep in a folder: `_temporary/0/part-0.parquet`, `.part-0.parquet`."""
+    parts = file.relative_to(root).parts
+    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
 def _is_partitioned(path: Path) -> bool:

@@ -20,7 +20,16 @@ from .hulls import not_beaten_by
 from .schema import RECORDS, Column, arrow_schema
 from .selection import select
 
-__all__ = ["Choice", "check_weights", "choose_rows", "join_tables", "rows_where", "stream_rows", "warn_of_damage"]
+__all__ = [
+    "Choice",
+    "check_weights",
+    "choose_rows",
+    "join_tables",
+    "rows_where",
+    "stream_rows",
+    "warn_of_damage",
+    "without_index",
+]
 
 _BATCH_ROWS = 1 << 17  # rows of the few columns that decide held at once: some 10 MB
 _WIDE_BATCH_ROWS = 1 << 14  # the same with all columns
@@ -39,6 +48,8 @@ class Choice(NamedTuple):
     def columns(self, names: list[str]) -> list[str]:
         """Those of the `names` that decide."""
         words = set(re.findall(r"\w+", self.where or "")) | {self.x, self.y, "status"}
+        if "upstream_error" in words:  # these say of which rows it may be null
+            words |= {"step", "source"}
         return [name for name in names if name in words or (name == "weights" and self.weights is not None)]
 
 
@@ -151,7 +162,15 @@ def join_tables(tables: list[pa.Table], table: str) -> pd.DataFrame:
     except pa.ArrowException as error:
         raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
     floats = [each.with_type(pa.float64()) if pa.types.is_decimal(each.type) else each for each in joined.schema]
-    return joined.cast(pa.schema(floats, joined.schema.metadata)).to_pandas()
+    return without_index(joined.cast(pa.schema(floats, joined.schema.metadata)).to_pandas())
+
+
+def without_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are numbered, and named levels of an index as columns: pandas writes an index into parquet files."""
+    index = frame.index
+    named = [(level, name) for level, name in enumerate(index.names) if name is not None and name not in frame]
+    levels = {str(name): index.get_level_values(level) for level, name in named}
+    return frame.assign(**levels).reset_index(drop=True)
 
 
 def warn_of_damage(file: Path, error: Exception) -> None:
@@ -169,7 +188,7 @@ def _open(file: Path, texts: tuple[str, ...] = ()) -> pq.ParquetFile:
 
 
 def _add_file(best: _Best, file: Path, number: int, choice: Choice) -> _Best:
-    with _open(file, texts=("weights", "status")) as parquet:  # a few texts repeated in all rows
+    with _open(file, texts=("weights", "status", "source")) as parquet:  # a few texts repeated in all rows
         names = parquet.schema_arrow.names
         best = best._replace(known_columns=best.known_columns | set(names))
         absent = [f"column {name} is missing" for name in REQUIRED["records"] if name not in names]
@@ -177,7 +196,7 @@ def _add_file(best: _Best, file: Path, number: int, choice: Choice) -> _Best:
             raise ValueError(f"bad records in {file}: " + "\n".join(absent))
         row = 0
         for batch in parquet.iter_batches(_BATCH_ROWS, columns=choice.columns(names)):
-            frame = _with_known_columns(batch.to_pandas(), choice)
+            frame = _with_known_columns(without_index(batch.to_pandas()), choice)
             best = _add_batch(best, frame, number, row, choice, where_it_is=f" in {file}")
             row += batch.num_rows
     return best

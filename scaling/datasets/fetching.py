@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -63,30 +64,46 @@ def _in_folder(file: DataFile, folder: str | os.PathLike[str] | None) -> tuple[P
 def _check_digest(path: Path, digest: str | None) -> None:
     if digest is None:
         return
-    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    actual = _digest(path)
     if actual != digest:
         raise ValueError(f"{path} is not the file that it should be: its sha256 is {actual}, not {digest}")
 
 
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _fetched(file: DataFile) -> Path:
     """In the cache, whole and checked, or not there at all."""
-    import pooch
-
     url = file.url or ""
     target = cache_folder() / file.path
-    if target.is_file() and file.sha256 is None:
+    if target.is_file() and file.sha256 in (None, _digest(target)):
         return target
     by_hand = f"put it at {target} by hand, or have SCALING_DATA_DIR name a folder that holds {file.path}"
-    # The files are of a few MB: read at once, the connection is closed whatever happens.
-    fetch: Any = pooch.HTTPDownloader(timeout=_TIMEOUT_SECONDS, stream=False)
+    print(f"fetching {url} to {target}", file=sys.stderr)
     try:
-        pooch.retrieve(url, file.sha256, fname=target.name, path=target.parent, downloader=fetch)
+        _retrieve(url, target, file.sha256)
     except (OSError, ValueError) as error:  # no network, no such address, no room; another digest
         kind = OSError if isinstance(error, OSError) else ValueError  # those of requests take more than a message
         raise kind(f"cannot fetch {file.path} from {url} ({_reason(error)}): {by_hand}") from None
     if file.sha256 is None:
         warnings.warn(f"{target} was fetched, and there is no digest to check it by", stacklevel=5)
     return target
+
+
+def _retrieve(url: str, target: Path, digest: str | None) -> None:
+    """Without the lines that pooch logs."""
+    import pooch
+
+    # The files are of a few MB: read at once, the connection is closed whatever happens.
+    fetch: Any = pooch.HTTPDownloader(timeout=_TIMEOUT_SECONDS, stream=False)
+    log = pooch.get_logger()
+    level = log.level
+    log.setLevel("WARNING")
+    try:
+        pooch.retrieve(url, digest, fname=target.name, path=target.parent, downloader=fetch)
+    finally:
+        log.setLevel(level)
 
 
 def _reason(error: Exception) -> str:

@@ -314,6 +314,44 @@ def test_subfolders_are_columns_without_a_mapping_too(tmp_path):
     assert read_records(tmp_path, selection="pareto")["seed"].tolist() == [3]
 
 
+def test_halves_and_copies_that_programs_leave_are_no_rows(tmp_path):
+    part = pd.DataFrame({"acc": [0.5, 0.6], "x": [1.0, 2.0]})
+    for name in ("_size=2/a.parquet", "_temporary/0/a.parquet", ".ipynb_checkpoints/a.parquet", "_size=2/.a.parquet"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        part.to_parquet(tmp_path / name)
+    (tmp_path / "_SUCCESS").touch()
+    runs = read_records(tmp_path, columns={"upstream_error": "1 - acc"})  # without names nothing tells copies apart
+    assert runs["run_id"].tolist() == ["row 0", "row 1"]
+    assert runs["_size"].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("index", [["model"], ["model", "x"], ["model", None]])
+def test_named_levels_of_an_index_are_columns(tmp_path, index):
+    table = pd.DataFrame({"model": list("abc"), "x": [1.0, 2.0, 3.0], "acc": [0.5, 0.6, 0.7]})
+    names = [name or "x" for name in index]
+    frame = table.set_index(names).rename_axis(index)
+    columns = {"run_id": "model", "upstream_error": "1 - acc"}
+    for family in ("vit", "resnet"):
+        (tmp_path / f"family={family}").mkdir()
+        frame.iloc[[0, 2]].to_parquet(tmp_path / f"family={family}" / "a.parquet")
+    assert read_records(frame, columns=columns)["run_id"].tolist() == ["a", "b", "c"]
+    runs = read_records(tmp_path, columns=columns | {"run_id": "family,model"})
+    assert runs["run_id"].tolist() == ["resnet@a", "resnet@c", "vit@a", "vit@c"]
+    assert runs["acc"].tolist() == [0.5, 0.7, 0.5, 0.7]
+
+
+def test_columns_of_two_levels_are_refused():
+    frame = pd.DataFrame({"model": ["a"], "acc": [0.5]}).groupby("model").agg({"acc": ["mean"]}).reset_index()
+    with pytest.raises(ValueError, match=r"columns must have one name each, got .'model', ''.: join its levels"):
+        read_records(frame, columns={"run_id": "model", "upstream_error": "acc"})
+
+
+def test_times_are_no_numbers():
+    frame = table().assign(when=pd.Timestamp("2024-05-01"))
+    with pytest.raises(ValueError, match=r"wall_seconds must be a number; rows 0: 2024-05-01"):
+        read_records(frame, columns={"upstream_error": "1 - top1 / 100", "wall_seconds": "when"})
+
+
 def test_a_selection_of_a_mapped_table(tmp_path):
     path, columns = hive(tmp_path)
     best = read_records(path, columns=columns, selection="pareto", where="family == 'vit'")

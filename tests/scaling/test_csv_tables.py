@@ -168,6 +168,18 @@ def test_what_is_no_csv_is_named(tmp_path, content):
         read_csv_table(tmp_path / "runs.csv")
 
 
+@pytest.mark.parametrize("text", ['a,b\n1,"x\n2,y\n', 'a,b\n"x,1\ny,2\n', 'a,b\r\n1,"x""\r\n2,y'])
+def test_a_quotation_mark_that_is_never_closed_swallows_no_rows(tmp_path, text):
+    with pytest.raises(ValueError, match=r"runs\.csv cannot be read as csv: the quotation .* is never closed"):
+        read(tmp_path, text)
+
+
+def test_a_last_cell_of_two_lines(tmp_path):
+    assert values(read(tmp_path, 'a,b\n1,"x\ny"\n')) == {"a": [1], "b": ["x\ny"]}
+    assert values(read(tmp_path, 'a;b;c\n"x\ny";1;\n"x\nz";;\n'))["a"] == ["x\ny", "x\nz"]
+    assert values(read(tmp_path, 'a,b\n"x\ny"\n'))["a"] == ["x\ny"]
+
+
 def test_bytes_that_cp1252_lacks_are_latin_1(tmp_path):
     (tmp_path / "runs.csv").write_bytes(b"a,b\n\xe9\x81,1\n")
     assert read_csv_table(tmp_path / "runs.csv")[0]["a"].tolist() == ["é\x81"]

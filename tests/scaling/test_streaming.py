@@ -247,6 +247,29 @@ print(peak_kb() - before)
 """
 
 
+def cited(**more):
+    """Rows of a paper that prints no upstream error, and one of a sweep."""
+    errors = {"upstream_error": [None, None, 0.3], "imagenet_error": [0.4, 0.2, 0.3]}
+    rows = {"run_id": list("abc"), "step": 1, "weights": "last", "source": ["smith2021", "smith2021", "sweep:b"]}
+    return pd.DataFrame(rows | errors | {"compute_flops": [1.0, 2.0, 3.0]} | more)
+
+
+@pytest.mark.parametrize(("y", "chosen"), [("imagenet_error", ["a", "b"]), ("upstream_error", ["c"])])
+def test_a_papers_rows_may_lack_the_upstream_error(tmp_path, y, chosen):
+    cited().to_parquet(tmp_path / "a.parquet")
+    for source in (cited(), tmp_path / "a.parquet"):
+        assert read_records(source, selection="pareto", y=y)["run_id"].tolist() == chosen
+    cited(source="sweep:b").to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="upstream_error must not be null"):
+        read_records(tmp_path / "b.parquet", selection="pareto")
+
+
+def test_x_may_be_the_index_that_pandas_wrote(tmp_path):
+    cited().set_index("compute_flops").to_parquet(tmp_path / "a.parquet")
+    found = read_records(tmp_path / "a.parquet", selection="pareto", y="imagenet_error")
+    assert found["compute_flops"].tolist() == [1.0, 2.0]
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc")
 def test_memory_is_that_of_a_batch_not_of_the_rows(tmp_path):
     """Rows in one row group of one file, as bad as it gets, against reading them whole."""

@@ -62,6 +62,16 @@ def test_a_file_is_fetched_once(server):
     assert asked == ["/good.csv"]
 
 
+def test_one_line_says_that_a_file_is_fetched_and_none_that_it_is_here(server, capsys):
+    address, _ = server
+    file = DataFile("few/good.csv", f"{address}/good.csv", SHA256)
+    path = locate(file)
+    assert capsys.readouterr() == ("", f"fetching {address}/good.csv to {path}\n")
+    path.parent.chmod(0o500)
+    assert locate(file) == path
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_damaged_file_of_the_cache_is_fetched_again(server):
     address, asked = server
     file = DataFile("good.csv", f"{address}/good.csv", SHA256)
