@@ -6,6 +6,7 @@ its state is whole and saved.
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -63,12 +64,25 @@ def interrupted_by_signals(message: str = "") -> Iterator[None]:
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """The signals that come within it are acted on after it, and by processes started in it when they let them in."""
+    """The signals that come within it are acted on after it, and by processes started in it when they let them in.
+
+    They are blocked for this thread; one that another thread of a library takes is put by, for Python acts on it here.
+    """
+    came: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()  # which alone may set handlers
+    handlers = {signum: signal.getsignal(signum) for signum in _SIGNALS if is_main}
+    put_by = [signum for signum, handler in handlers.items() if callable(handler)]
+    for signum in put_by:
+        signal.signal(signum, lambda found, frame: came.append(found))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for signum in put_by:
+            signal.signal(signum, handlers[signum])
+        for signum in came:
+            signal.raise_signal(signum)
 
 
 def leave_on_signals() -> None:

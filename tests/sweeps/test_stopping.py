@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -67,6 +69,26 @@ def test_held_signals_come_afterwards():
     with pytest.raises(Interrupted), interrupted_by_signals(), held_signals():
         go_on()
     assert reached
+
+
+def test_held_signals_that_another_thread_takes_come_afterwards():
+    reached, end = [], threading.Event()
+    other = threading.Thread(target=end.wait)  # which blocks none of them, as a library's threads
+
+    def go_on():
+        signal.pthread_kill(other.ident, signal.SIGTERM)
+        time.sleep(0.2)  # it has been taken
+        reached.append(True)
+
+    other.start()
+    try:
+        with pytest.raises(Interrupted), interrupted_by_signals(), held_signals():
+            go_on()
+    finally:
+        end.set()
+        other.join()
+    assert reached
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_the_message_is_written_when_the_signal_comes():
