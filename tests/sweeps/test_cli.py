@@ -226,7 +226,8 @@ def test_a_place_that_is_not_there_is_told_before_anything_is_written(write_spec
 
 
 def test_without_the_training_extra_the_command_says_what_to_install():
-    code = "import sys; sys.modules['pydantic'] = None; from sweeps.__main__ import main; main()"
+    plan = "sys.argv = ['sweeps', 'plan', 'night1.yaml']"
+    code = f"import sys; sys.modules['pydantic'] = None; {plan}; from sweeps.__main__ import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.strip() == "error: pydantic is not installed: pip install 'vision-scaling-laws[sweeps]'"

@@ -188,6 +188,7 @@ def test_hostile_texts_are_texts(opened, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= SCREEN["width"]
 
 
+@pytest.mark.slow  # it measures, and so wants a machine of its own
 def test_a_large_page_opens_sorts_and_filters_at_once(opened):
     found = opened(large_sections())
     assert found.load_seconds() < MOST_SECONDS
