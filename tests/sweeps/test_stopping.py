@@ -72,7 +72,7 @@ def test_held_signals_come_afterwards():
 
 
 def test_held_signals_that_another_thread_takes_come_afterwards():
-    reached, end = [], threading.Event()
+    reached, end, before = [], threading.Event(), signal.getsignal(signal.SIGTERM)
     other = threading.Thread(target=end.wait)  # which blocks none of them, as a library's threads
 
     def go_on():
@@ -88,7 +88,7 @@ def test_held_signals_that_another_thread_takes_come_afterwards():
         end.set()
         other.join()
     assert reached
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_the_message_is_written_when_the_signal_comes():
