@@ -55,13 +55,18 @@ def draw_choice_loss(source: Source) -> Any:
     return plots.plot_choice_loss(transfer.choice_loss(upstream, first, second, width=width, level=source.level))
 
 
+def _accuracy_options(source: Source, models: Any, names: Any) -> dict[str, Any]:
+    """Groups of the models of these names, and the labels of both accuracies."""
+    colours = source.colours(models)
+    groups = None if colours is None else _of_names(colours, source.names(models), names)
+    return {"groups": groups, "x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
+
+
 def draw_lines(source: Source) -> Any:
     models, (upstream, downstream) = source.accuracies()
     line = transfer.fit_line(upstream, downstream, names=source.names(models))
-    colours = source.colours(models)
-    groups = None if colours is None else _of_names(colours, source.names(models), line.names)
-    labels: dict[str, Any] = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
-    return plots.plot_lines(line, groups=groups, level=source.level, **labels)
+    options = _accuracy_options(source, models, line.names)
+    return plots.plot_lines(line, level=source.level, **options)
 
 
 def draw_scalings(source: Source) -> Any:
@@ -73,10 +78,8 @@ def draw_scalings(source: Source) -> Any:
 def draw_robustness(source: Source) -> Any:
     models, (upstream, downstream) = source.accuracies()
     robust = transfer.effective_robustness(upstream, downstream, names=source.names(models))
-    colours = source.colours(models)
-    groups = None if colours is None else _of_names(colours, source.names(models), robust.names)
-    labels: dict[str, Any] = {"x_label": "upstream accuracy", "y_label": f"{source.task_name} accuracy"}
-    return plots.plot_robustness(robust, groups=groups, **labels)
+    options = _accuracy_options(source, models, robust.names)
+    return plots.plot_robustness(robust, **options)
 
 
 def draw_sufficiency(source: Source) -> Any:
