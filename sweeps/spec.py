@@ -251,14 +251,21 @@ def _seeds_as_seed(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_overrides(raw: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """A section is merged field by field, anything else replaced; one kind of length replaces another."""
+    """A section is merged field by field, a list of sections each of them; anything else is replaced.
+
+    One kind of length replaces another.
+    """
     if any(length in overrides for length in _LENGTHS):
         raw = {key: value for key, value in raw.items() if key not in _LENGTHS}
-    merged = {
-        key: {**raw[key], **value} if isinstance(value, Mapping) and isinstance(raw.get(key), Mapping) else value
-        for key, value in overrides.items()
-    }
-    return {**raw, **merged}
+    return {**raw, **{key: _merged(raw.get(key), value) for key, value in overrides.items()}}
+
+
+def _merged(general: Any, own: Any) -> Any:
+    if not isinstance(own, Mapping):
+        return own
+    if isinstance(general, list):
+        return [_merged(section, own) for section in general]
+    return {**general, **own} if isinstance(general, Mapping) else own
 
 
 def _axes(value: Any, field: str) -> list[Any]:

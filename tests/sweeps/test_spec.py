@@ -213,6 +213,13 @@ def test_a_model_may_replace_fields_for_itself():
     assert (config.train_examples, config.recipe.lr, config.recipe.batch_size, config.steps) == (800, 0.1, 16, 100)
 
 
+def test_a_model_may_replace_fields_of_each_of_several_recipes():
+    recipes = [{"name": "small_scale", "batch_size": 16, "mixup": mixup} for mixup in (0, 0.2)]
+    models = {"vit": [{"width": 16, "depth": 1, "patch": 4, "recipe": {"lr": 0.1}}]}
+    configs = make_plan(parse_spec(changed(model=models, recipe=recipes))).configs
+    assert {(c.recipe.lr, c.recipe.batch_size, c.recipe.mixup) for c in configs} == {(0.1, 16, 0), (0.1, 16, 0.2)}
+
+
 def learning_rates(**changes):
     return {(c.model.width, c.recipe.lr) for c in make_plan(parse_spec(changed(**changes))).configs}
 
