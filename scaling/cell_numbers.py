@@ -37,6 +37,7 @@ def _number_pattern(point: str, other: str) -> str:
 _NUMBER = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", r"\.")}
 _TWO_WAYS = rf"^{_SIGN}[1-9]\d{{0,2}}[.,]\d{{3}}{_BLANK}?%?$"
 _OTHER = {".": ",", ",": "."}
+_LEADING_ZERO = r"^[+-]?0\d"
 
 
 class _Column(NamedTuple):
@@ -93,6 +94,8 @@ def typed_columns(
 ) -> dict[str, pa.ChunkedArray]:
     """Each column of texts as int64, float64 (percent as fractions) or bool where all its cells are such.
 
+    A column in which "12" and "0012" both stand holds names, and stays text.
+
     Args:
         columns: trimmed texts by name, null where there is no value. It is emptied, which frees the memory.
         decimal: how cells that can be read two ways are read; None finds it out from the other cells.
@@ -127,12 +130,19 @@ def _read_column(cells: pa.ChunkedArray) -> _Column:
 def _read_plain(cells: pa.ChunkedArray, values: pa.ChunkedArray) -> _Column:
     """Cells that are numbers to a program: with a decimal point, which may be a separator of thousands."""
     if pa.types.is_integer(values.type):
-        return _Column(values, "")
+        return _Column(cells, "text") if _merges_ids(cells, values) else _Column(values, "")
     pointed = cells.filter(pc.match_substring(cells, ".").fill_null(False))
     if len(pointed) == 0:
         return _Column(values, "")
     example = _first_that_fails(pointed, _TWO_WAYS)
     return _Column(values, ".", example) if example is not None else _Column(cells, "?", pointed[0].as_py())
+
+
+def _merges_ids(cells: pa.ChunkedArray, values: pa.ChunkedArray) -> bool:
+    """Whether "12" and "0012", which are two names, would become one number."""
+    if not pc.any(pc.match_substring_regex(cells, _LEADING_ZERO)).as_py():
+        return False
+    return pc.count_distinct(cells).as_py() > pc.count_distinct(values).as_py()
 
 
 def _read_words(given: pa.ChunkedArray, cells: pa.ChunkedArray) -> _Column:

@@ -17,7 +17,7 @@ from .checks import as_numbers
 from .inputs import check_columns
 from .schema import KEY, RECORDS
 
-__all__ = ["as_flags", "map_columns", "text_columns"]
+__all__ = ["as_kinds", "map_columns", "text_columns"]
 
 _MOST_CHARACTERS = 1000
 _WHOLE = 1e-9  # 1e6 * 86.57 is 86570000.00000001: a count that is whole but for rounding
@@ -84,7 +84,7 @@ def map_columns(
     mapped = mapped.assign(**missing)
     if "status" not in mapped and "upstream_error" in mapped:
         mapped["status"] = _status(mapped)
-    mapped = as_flags(mapped)
+    mapped = as_kinds(mapped)
     _check_keys(mapped, frame, columns)
     return mapped[[*columns, *missing, *(name for name in mapped if name not in columns and name not in missing)]]
 
@@ -95,14 +95,19 @@ def text_columns(columns: Mapping[str, str]) -> set[str]:
     return {part for value in columns.values() for part in (value, *_parts(value))}
 
 
-def as_flags(frame: pd.DataFrame) -> pd.DataFrame:
-    """With true and false where flags of records are written as yes, no, True, 1 or the like."""
-    flags = {}
+def as_kinds(frame: pd.DataFrame) -> pd.DataFrame:
+    """With flags of records true or false where they are written as yes, no, 1 or the like, and counts and quantities
+    numbers where they are written as "05" beside "5"."""
+    made = {}
     for name in frame.columns:
         if _kind(name) == "flag" and frame[name].dtype != bool:
             words = frame[name].map(lambda value: _WORDS.get(str(value).strip().lower(), value), na_action="ignore")
-            flags[name] = words.astype(bool) if set(words) <= {True, False} else words.astype(object)
-    return frame.assign(**flags) if flags else frame
+            made[name] = words.astype(bool) if set(words) <= {True, False} else words.astype(object)
+        elif name in RECORDS and _kind(name) not in ("text", "flag") and pd.api.types.is_string_dtype(frame[name]):
+            numbers = pd.to_numeric(frame[name], errors="coerce")
+            if (numbers.notna() | frame[name].isna()).all():
+                made[name] = numbers
+    return frame.assign(**made) if made else frame
 
 
 # One column ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from .cell_numbers import check_decimal
 from .checks import REQUIRED, are_plainly_sound, validate
-from .column_map import as_flags, map_columns, text_columns
+from .column_map import as_kinds, map_columns, text_columns
 from .csv_tables import is_csv, read_csv_table
 from .partitions import partition_columns, partition_values
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
@@ -204,7 +204,7 @@ def _read_table(
         return _read_parquet_files(files, table, run_ids, path, only)
     frame, _ = read_csv_table(path, decimal=decimal, texts=_texts_of(table))
     frame.attrs.clear()
-    return as_flags(frame)
+    return as_kinds(frame)
 
 
 def _texts_of(table: str) -> list[str]:

@@ -116,6 +116,9 @@ def test_texts_of_digits(tmp_path):
     found = read_records(tmp_path / "a.csv", columns={"run_id": "id", "upstream_error": "1 - acc", "width": "k"})
     assert found["run_id"].tolist() == ["007", "7"]
     assert found["width"].tolist() == [1, 1]
+    shares = read_records(tmp_path / "a.csv", columns={"upstream_error": "acc", "train_error": "k"})
+    assert shares["train_error"].tolist() == [1, 1]
+    assert shares["id"].tolist() == ["007", "7"]  # two groups, not one
     joined = read_records(tmp_path / "a.csv", columns={"run_id": "id,k", "upstream_error": "k * 0.5", "model": "id"})
     assert joined["run_id"].tolist() == ["007@01", "7@1"]
 

@@ -72,6 +72,11 @@ def test_the_forms_of_numbers(tmp_path, cells, numbers):
     assert found.tolist()[0] == numbers[0] or "%" in cells[0]
 
 
+def test_names_that_would_become_one_number_stay_texts(tmp_path):
+    assert read(tmp_path, "a\tb\n0012\tx\n12\ty\n")["a"].tolist() == ["0012", "12"]
+    assert read(tmp_path, "a\tb\n0012\tx\n0013\ty\n")["a"].tolist() == [12, 13]
+
+
 def test_another_column_says_what_the_decimal_separator_is(tmp_path):
     text = 'params,error\n"{}",{}\n'
     assert read(tmp_path, text.format("1,234", "0.5"))["params"][0] == 1234
@@ -117,7 +122,7 @@ def test_texts_are_as_written(tmp_path):
     (tmp_path / "a.csv").write_text("run_id,n\n007,1\n7,2\n")
     frame, written = read_csv_table(tmp_path / "a.csv", written=["run_id", "other"])
     assert written.to_dict("list") == {"run_id": ["007", "7"]}
-    assert frame["run_id"].tolist() == [7, 7]
+    assert frame["run_id"].tolist() == ["007", "7"]
     assert read_csv_table(tmp_path / "a.csv", texts=["run_id"])[0]["run_id"].tolist() == ["007", "7"]
 
 
