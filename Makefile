@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The browsers that the tests look for, in their order.
 BROWSERS := chromium chromium-browser google-chrome
 
-.PHONY: run test test-slow test-browser bench lint clean
+.PHONY: run test test-scaling test-sweeps test-docs test-slow test-browser notebooks docs bench lint clean
 
 # Each stamp holds one level of installed extras; it is renewed when pyproject.toml changes.
 .venv/.sweeps: pyproject.toml
@@ -25,8 +25,17 @@ BROWSERS := chromium chromium-browser google-chrome
 run: .venv/.sweeps
 	$(BIN)/sweeps run sweeps/configs/demo.yaml --out runs/demo
 
-test: .venv/.dev
-	$(BIN)/python -m pytest
+test: test-scaling test-sweeps test-docs
+
+test-scaling: .venv/.dev
+	$(BIN)/python -m pytest scaling tests/scaling tests/benchmarks
+
+test-sweeps: .venv/.dev
+	$(BIN)/python -m pytest sweeps tests/sweeps
+
+# The documents' commands and code, the pages built, each notebook in a fresh kernel.
+test-docs: .venv/.dev
+	$(BIN)/python -m pytest tests/docs tests/notebooks -m 'not slow'
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
@@ -35,6 +44,13 @@ test-browser: .venv/.browser
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
 	echo "A browser is needed: apt-get install chromium" >&2; exit 1
 	$(BIN)/python -m pytest tests/scaling -m 'browser and not slow'
+
+# Runs the notebooks and keeps what they show; those of SCALING_DATA_DIR's data need that folder.
+notebooks: .venv/.dev
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False notebooks/*.ipynb
+
+docs: .venv/.dev
+	$(BIN)/mkdocs build --strict
 
 bench: .venv/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds
@@ -45,4 +61,4 @@ lint: .venv/.dev
 	$(BIN)/pyright
 
 clean:
-	rm -rf .venv build *.egg-info
+	rm -rf .venv build site *.egg-info

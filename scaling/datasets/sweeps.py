@@ -14,8 +14,10 @@ def _read(records: Path, *_: Path) -> pd.DataFrame:
     return read_records(records.parent)
 
 
-def _sweep(name: str, summary: str, about: str, num_rows: int) -> DataSet:
-    files = tuple(DataFile(f"sweeps/{name}/{table}.parquet") for table in ("records", "evals"))
+def _sweep(
+    name: str, summary: str, about: str, num_rows: int, tables: tuple[str, ...] = ("records", "evals")
+) -> DataSet:
+    files = tuple(DataFile(f"sweeps/{name}/{table}.parquet") for table in tables)
     citation = f"sweep:{name}: this project, sweeps run sweeps/configs/{name}.yaml"
     return DataSet(name, summary, citation, "ours", "compute_flops", "upstream_error", about, files, _read, num_rows)
 

@@ -16,10 +16,10 @@ from scaling.cli import app as scaling_app
 from scaling.commands import COMMANDS
 from sweeps.cli import app as sweeps_app
 
-from .sweeps import folders
-from .sweeps.conftest import SPEC
+from ..sweeps import folders
+from ..sweeps.conftest import SPEC
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 APPS = {"scaling": scaling_app, "sweeps": sweeps_app}
 

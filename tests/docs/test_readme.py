@@ -16,9 +16,9 @@ from sweeps.models import FAMILIES
 from sweeps.recipes import RECIPES
 from sweeps.spec import parse_spec, read_spec
 
-from .sweeps.test_summary import write_sweep
+from ..sweeps.test_summary import write_sweep
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
