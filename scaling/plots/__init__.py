@@ -11,6 +11,7 @@ from .frontier import plot_frontier
 from .head_sweeps import plot_head_sweep, plot_wd_against_rank
 from .hulls import plot_hull_gap, plot_hull_overlay
 from .landscape import plot_landscape
+from .laws import plot_laws
 from .layers import plot_best_layers, plot_layers
 from .lines import plot_lines, plot_scalings
 from .mixtures import plot_mixture
@@ -52,6 +53,7 @@ __all__ = [
     "plot_isoflop",
     "plot_landscape",
     "plot_law_comparison",
+    "plot_laws",
     "plot_layers",
     "plot_lines",
     "plot_mixture",

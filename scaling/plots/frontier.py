@@ -1,24 +1,38 @@
 """Figures of compute frontiers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from ..fit import Fit
 from ..frontier import FrontierFit
-from .style import BESIDE_COLOUR, LAW_COLOUR, SELECTION_LABELS, draw_points, error_axis, law_at, legend, new_axes
+from .style import (
+    BESIDE_COLOUR,
+    LAW_COLOUR,
+    SELECTION_LABELS,
+    TRANSFER_COLOUR,
+    draw_points,
+    error_axis,
+    law_at,
+    legend,
+    new_axes,
+    shown_name,
+)
 
 __all__ = ["plot_frontier"]
 
 _SHOWN = 0.5  # of the least error: from there on the irreducible error is worth the space
 _SEARCHED = 5000  # runs among which a place for the legend that hides none is sought
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
+_BESIDE_COLOURS = (BESIDE_COLOUR, TRANSFER_COLOUR)
 
 
 def plot_frontier(
-    front: FrontierFit, *, beside: FrontierFit | None = None, groups: Sequence[Any] | None = None, level: float = 0.95,
-    ax: Axes | None = None, x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
+    front: FrontierFit, *, beside: FrontierFit | Mapping[str, FrontierFit | Fit] | None = None,
+    groups: Sequence[Any] | None = None, level: float = 0.95, ax: Axes | None = None,
+    x_label: str = "training compute (FLOPs)", y_label: str = "upstream error",
 ) -> Axes:  # fmt: skip
     """All runs, the law of their frontier with a band, and the irreducible error as a line.
 
@@ -28,7 +42,8 @@ def plot_frontier(
     Args:
         front: from `fit_frontier`.
         beside: another fit to the same runs, whose law is drawn in a second colour: the published convention beside a
-            stochastic frontier, say.
+            stochastic frontier, say. Or several by the name in the legend, among them a `Fit`, which has no band here:
+            the law that a paper prints is `fit_law(law, x, y, fixed=params)` with all its parameters.
         groups: a label a run, for colour and marker, e.g. its family.
         level: of the band.
         ax: where to draw; a new figure without.
@@ -39,26 +54,28 @@ def plot_frontier(
     ax.plot(front.x[front.selected], front.y[front.selected], "o", mfc="none", mec=LAW_COLOUR, ms=9, label=marked)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     error_axis(ax, front.y)
-    for result, colour in ((front, LAW_COLOUR), (beside, BESIDE_COLOUR)):
-        if result is not None:
-            _draw_frontier_law(ax, result, level, colour)
+    _draw_frontier_law(ax, front, level, LAW_COLOUR)
+    named = beside if isinstance(beside, Mapping) else {} if beside is None else {"": beside}
+    for place, (name, result) in enumerate(named.items()):
+        colour = _BESIDE_COLOURS[place % len(_BESIDE_COLOURS)]
+        if isinstance(result, Fit):
+            grid = np.geomspace(front.x.min(), front.x.max() * _EXTRAPOLATED, 200)
+            label = f"{shown_name(name)}: {_formula(result)}"
+            ax.plot(grid, law_at(result, grid), "-.", color=colour, label=label)
+        else:
+            _draw_frontier_law(ax, result, level, colour, name)
     legend(ax, "best" if front.x.size <= _SEARCHED else "lower left")
     return ax
 
 
-def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str) -> None:
+def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str, name: str = "") -> None:
     start, end = front.x[front.selected].min(), front.x[front.selected].max()
     if front.stochastic is not None:
         start, end = front.x.min(), front.x.max()
     grid = np.geomspace(start, front.x.max() * _EXTRAPOLATED, 200)
     law, band, fitted = law_at(front.fit, grid), front.predict(grid, level), grid <= end
-    ax.plot(
-        grid[fitted],
-        law[fitted],
-        "-",
-        color=colour,
-        label=f"{SELECTION_LABELS[front.selection]}: {_formula(front.fit)}",
-    )
+    label = f"{shown_name(name) if name else SELECTION_LABELS[front.selection]}: {_formula(front.fit)}"
+    ax.plot(grid[fitted], law[fitted], "-", color=colour, label=label)
     ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
     ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
     if front.params.get("c", 0.0) > _SHOWN * front.y.min():

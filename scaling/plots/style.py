@@ -19,7 +19,6 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..cells import number_rows
 from ..errors import FitWarning
-from ..fit import Fit
 from ..inputs import check_columns, check_names
 
 if TYPE_CHECKING:
@@ -227,11 +226,11 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], c
     ax.text(0.985, 0.02, listed, fontsize="small", color=colour, bbox=box, **where)
 
 
-def law_at(fit: Fit, x: np.ndarray) -> np.ndarray:
-    """The law at x without a warning of extrapolation: a figure draws that part apart."""
+def law_at(fit: Any, x: np.ndarray, *interval: Any) -> Any:
+    """What `fit.predict` says at x without a warning of extrapolation: a figure draws that part apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        return fit.predict(x)
+        return fit.predict(x, *interval)
 
 
 def legend(ax: Axes, loc: Any) -> None:

@@ -11,6 +11,7 @@ from .grid import missing_cells
 from .groups import VTAB_GROUPS, extreme_tasks, group_means, task_gaps, vtab_task
 from .law_ends import audit_law_ends
 from .paired import paired_difference
+from .printed_law import compare_with_printed
 from .ranks import RankFlips, rank_flips
 from .rows import RowComparison, compare_rows
 
@@ -29,6 +30,7 @@ __all__ = [
     "check_comparison",
     "chip_days",
     "compare_rows",
+    "compare_with_printed",
     "contradictions",
     "core_days",
     "crossings",

@@ -121,6 +121,7 @@ RESULTS = {
     ),
     "plot_landscape": lambda: (measurement("loss", runs=MEASURED_RUNS[:1]),),
     "plot_law_comparison": lambda: (sc.compare_laws(X, Y, laws=["power", "saturating_power"]),),
+    "plot_laws": lambda: ({"saturating": sc.fit_law("saturating_power", X, Y), "power": sc.fit_law("power", X, Y)},),
     "plot_layers": lambda: (transfer.overlay_layers([0.2, 0.6, 0.5], [0.1, 0.3, 0.6], [0.3, 0.6, 0.7]),),
     "plot_lines": lambda: (transfer.fit_line(UPSTREAM, DOWNSTREAM),),
     "plot_mixture": lambda: (sc.mix_classifiers([(0.2, 0.5), (0.3, 0.4), (0.6, 0.7)], 0.3),),

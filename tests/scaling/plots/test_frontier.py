@@ -32,3 +32,16 @@ def test_a_stochastic_frontier_and_the_convention_beside_it():
         "edge of all runs",
         "law on the frontier",
     ]
+
+
+def test_laws_beside_have_their_names_and_a_printed_one_no_band():
+    x, y = runs()
+    front, other = (sc.fit_frontier(x, y, selection=s, num_draws=50) for s in ("pareto", "convex_hull"))
+    printed = sc.fit_law("saturating_power", x, y, fixed={"a": 0.5 * 1e15**0.25, "b": 0.25, "c": 0.1})
+    ax = sc.plots.plot_frontier(front, beside={"as printed": printed, "hull": other})
+    shown = labels(ax)
+    assert "as printed: a=2.81e+03  b=0.25  c=0.1" in shown
+    assert sum(label.startswith("hull: ") for label in shown) == 1
+    assert len(ax.collections) == 2  # the bands of the two frontiers
+    line = next(line for line in ax.lines if str(line.get_label()).startswith("as printed"))
+    np.testing.assert_allclose(line.get_ydata(), 0.5 * (line.get_xdata() / 1e15) ** -0.25 + 0.1)
