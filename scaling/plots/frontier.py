@@ -17,6 +17,7 @@ from .style import (
     error_axis,
     law_at,
     legend,
+    legend_beside,
     new_axes,
     shown_name,
 )
@@ -24,7 +25,7 @@ from .style import (
 __all__ = ["plot_frontier"]
 
 _SHOWN = 0.5  # of the least error: from there on the irreducible error is worth the space
-_SEARCHED = 5000  # runs among which a place for the legend that hides none is sought
+_MOST_INSIDE = 6  # entries of a legend that have room below the frontier
 _EXTRAPOLATED = 3.0  # how far beyond the best run a law is drawn, as a factor of x
 _BESIDE_COLOURS = (BESIDE_COLOUR, TRANSFER_COLOUR)
 
@@ -64,7 +65,10 @@ def plot_frontier(
             ax.plot(grid, law_at(result, grid), "-.", color=colour, label=label)
         else:
             _draw_frontier_law(ax, result, level, colour, name)
-    legend(ax, "best" if front.x.size <= _SEARCHED else "lower left")
+    if len(ax.get_legend_handles_labels()[0]) > _MOST_INSIDE:
+        legend_beside(ax, fontsize="small")
+    else:
+        legend(ax, "lower left")  # where no run can lie: below the frontier
     return ax
 
 

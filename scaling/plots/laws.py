@@ -13,13 +13,27 @@ from ..ensemble import EnsembleFit
 from ..fit import Fit
 from ..frontier import FrontierFit
 from ..hulls import check_points
-from .style import LAW_COLOUR, STYLES, decimal_ticks, draw_points, error_axis, law_at, legend, new_axes, shown_name
+from .style import (
+    BESIDE_COLOUR,
+    LAW_COLOUR,
+    STYLES,
+    TRANSFER_COLOUR,
+    decimal_ticks,
+    draw_points,
+    error_axis,
+    law_at,
+    legend,
+    new_axes,
+    shown_name,
+)
 
 __all__ = ["plot_laws"]
 
 _EXTRAPOLATED = 10.0  # how far beyond the points laws are drawn, as a factor of x
 _DASHES = ("--", (0, (6, 2, 1, 2)), (0, (2, 1)), (0, (8, 3)))  # beyond the points: lines that run alike are told apart
 _NUM_GRID = 300
+_OF_ENSEMBLE = 8.0  # its members are fitted to the last factors of 8 and 4 in x: before, it says nothing
+_COLOURS = (*(colour for colour, _ in STYLES[:-1]), TRANSFER_COLOUR, BESIDE_COLOUR)  # without grey, which points have
 
 _Laws = Fit | FrontierFit | EnsembleFit
 
@@ -36,7 +50,7 @@ def plot_laws(
 
     Args:
         fits: by the name in the legend, of laws of one variable that fall with it: from `fit_law`, `fit_frontier` or
-            `fit_ensemble`.
+            `fit_ensemble`, which is for what lies beyond the points and is drawn from their last factor of 8 on.
         points: x and y of all points to draw; without, those of the first fit.
         groups: a label a point, for colour and marker.
         level: of a band around each law that is not known; none without.
@@ -63,7 +77,8 @@ def plot_laws(
         draw_points(ax, x, y, groups)
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     grid = np.geomspace(x.min(), up_to or x.max() * _EXTRAPOLATED, _NUM_GRID)
-    drawn = [_draw_law(ax, name, fit, grid, place, level, kind) for place, (name, fit) in enumerate(fits.items())]
+    places = {name: place for place, name in enumerate(name for name, fit in fits.items() if not _is_known(fit))}
+    drawn = [_draw_law(ax, name, fit, grid, places.get(name), level, kind) for name, fit in fits.items()]
     error_axis(ax, np.concatenate([y, *drawn]))
     if x.max() <= 1:
         decimal_ticks(ax.xaxis)
@@ -72,14 +87,17 @@ def plot_laws(
 
 
 def _draw_law(
-    ax: Axes, name: str, fit: _Laws, grid: np.ndarray, place: int, level: float | None, kind: str
+    ax: Axes, name: str, fit: _Laws, grid: np.ndarray, place: int | None, level: float | None, kind: str
 ) -> np.ndarray:
-    """The law, whose values on the grid are returned."""
+    """The law, whose values on the grid are returned; one that is known has no place among the colours."""
     law = law_at(fit, grid)
-    label, colour = shown_name(name), STYLES[place % len(STYLES)][0]
-    if isinstance(fit, Fit) and fit.num_free == 0:
+    label = shown_name(name)
+    if place is None:
         ax.plot(grid, law, ":", color=LAW_COLOUR, lw=2, label=label, zorder=3)
         return law
+    colour = _COLOURS[place % len(_COLOURS)]
+    if isinstance(fit, EnsembleFit):
+        grid, law = (values[grid >= fit.x.max() / _OF_ENSEMBLE] for values in (grid, law))
     is_before, is_after = grid < _fitted_x(fit).min(), grid > _fitted_x(fit).max()
     is_fitted = ~is_before & ~is_after
     ax.plot(grid[is_fitted], law[is_fitted], "-", color=colour, label=label)
@@ -89,6 +107,10 @@ def _draw_law(
         band = law_at(fit, grid, level) if isinstance(fit, FrontierFit) else law_at(fit, grid, level, kind)
         ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0)
     return law
+
+
+def _is_known(fit: _Laws) -> bool:
+    return isinstance(fit, Fit) and fit.num_free == 0
 
 
 def _fit_of(fit: Fit | FrontierFit) -> Fit:

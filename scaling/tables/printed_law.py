@@ -26,7 +26,8 @@ def compare_with_printed(fit: _HasParams, printed: Mapping[str, Any], *, level: 
 
     Args:
         fit: from `fit_law` or `fit_frontier`.
-        printed: parameters by name, as many of the law's as are printed; strings keep their decimals.
+        printed: parameters by name, as many of the law's as are printed, a dict or a Series; strings keep their
+            decimals.
         level: of the intervals.
 
     Returns:
@@ -46,13 +47,14 @@ def compare_with_printed(fit: _HasParams, printed: Mapping[str, Any], *, level: 
     """
     import pandas as pd
 
+    printed = dict(printed)
     unknown = [name for name in printed if name not in fit.params]
     if unknown or not printed:
         raise ValueError(f"printed must name parameters among {tuple(fit.params)}, got {tuple(printed)}")
     names = list(printed)
     values = np.array([float(printed[name]) for name in names])
     if not np.isfinite(values).all():
-        raise ValueError(f"printed must hold finite numbers, got {dict(printed)}")
+        raise ValueError(f"printed must hold finite numbers, got {printed}")
     half = half_unit(printed_decimals([printed[name] for name in names]))
     low, high = np.array([fit.interval(name, level) for name in names]).T
     fitted = [fit.params[name] for name in names]

@@ -45,6 +45,7 @@ def test_frontiers_and_ensembles_are_laws_too():
     ax = sc.plots.plot_laws(fits, groups=["vit", "resnet"] * 7, level=0.9)
     assert texts(ax) == ["resnet", "vit", "frontier", "ensemble"]
     assert len(ax.collections) == 2
+    assert X.max() / 8 <= line_of(ax, "ensemble").get_xdata().min() < X.max() / 7
     assert line_of(ax, "frontier").get_xdata().max() <= X[fits["frontier"].selected].max()
 
 

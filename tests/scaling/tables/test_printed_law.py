@@ -49,4 +49,4 @@ def test_zhais_printed_laws_lie_in_the_intervals_of_the_frontiers_law():
         )  # fmt: skip
         printed = laws.loc[f"ImageNet {shots}-shot"]
         printed = printed.iloc[0] if printed.ndim > 1 else printed  # Figure 4 has the 10-shot one of other images
-        assert tables.compare_with_printed(front, dict(printed))["is_inside"].all()
+        assert tables.compare_with_printed(front, printed)["is_inside"].all()
