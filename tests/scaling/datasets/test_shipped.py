@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from scaling import fit_frontier, read_evals, read_records
@@ -56,6 +57,24 @@ def test_the_demo_is_read_as_a_sweep_is():
     # Which probe the columns show is the reader's choice.
     plain = read_records(folder, probe="plain")
     assert (plain["digits_10shot_error"] != runs["digits_10shot_error"]).any()
+
+
+def test_the_long_tables_of_a_sweep_are_those_of_its_folder():
+    evals = load("demo", table="evals")
+    pd.testing.assert_frame_equal(evals, read_evals(path_or_data_set("demo")))
+    few = load("demo", table="evals", where="task == 'digits' and num_shots > 1")
+    kept = (evals["task"] == "digits") & (evals["num_shots"] > 1)
+    pd.testing.assert_frame_equal(few, evals[kept].reset_index(drop=True))
+    with pytest.raises(ValueError, match=r"^data set 'demo' has the tables records, evals, got 'measurements'$"):
+        load("demo", table="measurements")
+
+
+def test_rows_of_records_are_chosen_as_read_records_chooses_them():
+    vits = load("demo", where="model_family == 'vit'")
+    pd.testing.assert_frame_equal(vits, read_records(path_or_data_set("demo"), where="model_family == 'vit'"))
+    assert len(load("zhai2021", where="model_variant == 'G/14'")) == 1
+    with pytest.raises(ValueError, match=r"^where must be true or false of each row"):
+        load("zhai2021", where="nothing > 1")
 
 
 def test_the_demo_gives_a_frontier():
