@@ -29,4 +29,10 @@ DATA_SETS = (
         "of the upstream set's test images",
         72,
     ),
+    _sweep(
+        "vit_against_resnet",
+        "336 small ViTs and ResNets on Fashion-MNIST: 3 numbers of images, 4 lengths, 2 recipes; 7 tasks, 1 to 25 shots",
+        "of the upstream set's test images",
+        336,
+    ),
 )
