@@ -31,7 +31,7 @@ DATA_SETS = (
     ),
     _sweep(
         "vit_against_resnet",
-        "336 small ViTs and ResNets on Fashion-MNIST: 3 numbers of images, 4 lengths, 2 recipes; 7 tasks, 1 to 25 shots",
+        "336 small ViTs and ResNets on Fashion-MNIST: numbers of images, lengths, recipes; 7 tasks at 1 to 25 shots",
         "of the upstream set's test images",
         336,
     ),
