@@ -73,6 +73,7 @@ KINDS: dict[str, Kind] = {
 LEFT_OUT = {
     "audit": "of a printed table",
     "factors": "of pairs that a user has chosen: which columns are factors, records do not say",
+    "laws": "of fits that a user has chosen to set side by side",
     "mixture": "of a mixture at an upstream accuracy that is asked for",
     "rank_flips": "of a table of models by conditions, not of runs",
     "row_comparison": "of two rows of a table that a user has chosen",

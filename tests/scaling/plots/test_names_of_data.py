@@ -35,6 +35,7 @@ NAMED = {
     "plot_cost_ratio": ["vit", "resnet"], "plot_factors": ["o", "n", "recipe"], "plot_head_sweep": ["pets", "svhn"],
     "plot_hull_gap": ["pets", "svhn"], "plot_hull_overlay": ["pets", "svhn"], "plot_landscape": ["vit"],
     "plot_paired_differences": ["vit"], "plot_rank_flips": ["1k", "300M"], "plot_rank_matrix": ["pets_5shot_error"],
+    "plot_laws": ["saturating", "power"],
     "plot_robustness": [f"model {i}" for i in range(40)], "plot_row_comparison": ["pets", "dtd"],
     "plot_same_curve": ["size", "data"], "plot_sufficiency": ["num_params"], "plot_trends": ["pets", "jft"],
     "plot_tuning": ["S", "L"], "plot_wd_against_rank": ["pets", "svhn"], "plot_audit": ["entry 0"],
