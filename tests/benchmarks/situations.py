@@ -279,7 +279,7 @@ def bound() -> dict[str, str]:
     y = ((x / 1e18) ** -0.25 - 0.02) * np.exp(0.01 * np.random.default_rng(7).standard_normal(12))
     fit = sc.fit_law("saturating_power", x, y)
     kinds = ", ".join(sorted({each.kind for each in fit.warnings}))
-    low, high = fit.interval("c")
+    low, high = sc.profile_interval(fit, "c")
     answers = {"scaling.fit_law": f"c {fit.params['c']:.3g} [{low:.3g}, {high:.3g}]; warns {kinds or 'nothing'}"}
     unit = np.exp(np.mean(np.log(x)))
     best, covariance = curve_fit(log_law, x / unit, np.log(y), p0=(1, 1, 1), bounds=(0, np.inf))
