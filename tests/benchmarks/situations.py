@@ -119,7 +119,7 @@ def relative_error(fitter: Fitter, x: np.ndarray, y: np.ndarray, at: float, trut
 
 
 def starts() -> dict[str, str]:
-    """No starting values: share of 200 noise-free laws a x^-b + c found (prediction at 10 x within .001), x in FLOPs."""
+    """No starting values: share of 200 noise-free laws a x^-b + c found (prediction at 10 x within .001)."""
     rng = np.random.default_rng(0)
     errors: dict[str, list[float]] = {name: [] for name in fitters()}
     for _ in range(NUM_LAWS):
@@ -291,7 +291,7 @@ def bound() -> dict[str, str]:
 
 
 def shared_axis() -> dict[str, str]:
-    """Loss of 5 models that share one D: E, B and beta cannot be told apart; what is said. Then the Chinchilla points."""
+    """Loss of 5 models that share one D: E, B and beta cannot be told apart. Then the Chinchilla points."""
     x = np.stack([np.geomspace(1e7, 1e9, 5), np.full(5, 1e10)], axis=1)
     y = additive(HOFFMANN_2022, x)
     try:
