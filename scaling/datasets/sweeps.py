@@ -29,4 +29,10 @@ DATA_SETS = (
         "of the upstream set's test images",
         72,
     ),
+    _sweep(
+        "vit_against_resnet",
+        "336 small ViTs and ResNets on Fashion-MNIST: numbers of images, lengths, recipes; 7 tasks at 1 to 25 shots",
+        "of the upstream set's test images",
+        336,
+    ),
 )
