@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,9 +17,9 @@ from sweeps.cli import app as sweeps_app
 
 from ..sweeps import folders
 from ..sweeps.conftest import SPEC
+from .pages import PAGES, ROOT
 
-ROOT = Path(__file__).parents[2]
-DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+DOCS = [path for path in PAGES if path.name != "CHANGELOG.md"]
 APPS = {"scaling": scaling_app, "sweeps": sweeps_app}
 
 

@@ -1,7 +1,6 @@
-"""What the README says is so: its program runs, its links and files are there, its example spec is valid."""
+"""What the README and the pages say is so: programs run and print what is shown, links and files are there."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,81 +15,95 @@ from sweeps.models import FAMILIES
 from sweeps.recipes import RECIPES
 from sweeps.spec import parse_spec, read_spec
 
-from ..sweeps.test_summary import write_sweep
+from .pages import PAGES, PYTHON_PAGES, ROOT, blocks, run_page, same_text, write_folder
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+ANALYSES = (ROOT / "docs" / "analyses.md").read_text()
+SWEEPS = ROOT / "docs" / "sweeps.md"
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def relative(path):
+    return str(path.relative_to(ROOT))
 
 
-def test_the_first_thirty_lines_hold_a_program_that_runs(tmp_path, monkeypatch, capsys):
-    program = blocks("python")[0]
+def test_the_first_thirty_lines_hold_a_program_of_ten():
+    program = blocks(ROOT / "README.md", "python")[0]
     assert program in "\n".join(README.splitlines()[:30])
     assert sum(bool(line.strip()) for line in program.splitlines()) <= 10
-    folder = tmp_path / "runs" / "demo"
-    folder.mkdir(parents=True)
-    write_sweep(folder, tasks={"digits": lambda error: 0.6 * error**1.5 + 0.2})
-    monkeypatch.chdir(tmp_path)
-    exec(compile(program, "README.md", "exec"), {})
-    assert "Prediction(" in capsys.readouterr().out
-    assert (folder / "digits.png").stat().st_size > 0
 
 
-def test_the_program_for_a_table_of_ones_own_runs(capsys):
-    exec(compile(blocks("python")[1], "README.md", "exec"), {})
-    assert "Prediction(" in capsys.readouterr().out
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150  # the rest is in docs/
 
 
-def test_a_table_of_another_tool_is_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "models.csv").write_text("model,top1,gmacs\na,76.5,4.1\nb,81.0,17.6\n")
-    names = {"sc": sc}
-    exec(compile(blocks("python")[2], "README.md", "exec"), names)
-    assert names["runs"]["compute_flops"].round().tolist() == [8.2e9, 35.2e9]
-    assert names["runs"]["upstream_error"].round(12).tolist() == [0.235, 0.19]
+@pytest.mark.parametrize("path", PYTHON_PAGES, ids=relative)
+def test_a_page_runs_and_prints_what_it_shows(path, tmp_path):
+    write_folder(tmp_path)
+    for block in run_page(path, tmp_path):
+        if block.shown is not None:
+            assert same_text(block.printed, block.shown), block.printed
 
 
-def test_the_program_of_the_analyses(capsys):
-    exec(compile(blocks("python")[3], "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert "Prediction(" in printed
-    assert "cost of resnet over that of vit at equal error" in printed
+def test_the_pages_of_a_first_hour_run():
+    names = {relative(path) for path in PYTHON_PAGES}
+    assert names >= {"README.md", "docs/tutorial.md", "docs/faq.md", "docs/how_sure.md", "docs/analyses.md"}
+    assert names >= {relative(path) for path in (ROOT / "docs" / "how_to").glob("*.md")}
+
+
+def test_words_and_numbers_of_an_output_are_compared():
+    assert same_text("c = 0.1001  [0.0, inf]", "c = 0.1 [0.0, inf]")
+    assert not same_text("c = 0.11", "c = 0.1")
+    assert not same_text("c = 0.1", "b = 0.1")
+    assert not same_text("c = 0.1 0.2", "c = 0.1")
 
 
 def test_every_call_and_figure_of_the_analyses_exists():
-    rows = [line for line in README.splitlines() if line.startswith("| ") and "plot_" in line]
+    rows = [line for line in ANALYSES.splitlines() if line.startswith("| ") and "plot_" in line]
     names = {name for row in rows for name in re.findall(r"`(plot_\w+)`", row)}
     assert names == set(sc.plots.__all__)
     for space in ("frontier", "transfer", "tables", "tuning", "measurements"):
         module = getattr(sc, space)
-        assert set(re.findall(rf"`{space}\.(\w+)", README)) <= set(module.__all__)
+        assert set(re.findall(rf"`{space}\.(\w+)", ANALYSES)) <= set(module.__all__)
+
+
+def test_a_name_of_the_library_in_prose_exists():
+    """`sc.frontier.cost_ratio(...)` between backticks, in any page."""
+    for path in PAGES:
+        if path.name != "CHANGELOG.md":
+            for chain in re.findall(r"`sc((?:\.\w+)+)", path.read_text()):
+                found = sc
+                for name in chain.split(".")[1:]:
+                    found = getattr(found, name)
 
 
 def test_the_tables_of_models_recipes_and_data_name_what_there_is():
-    rows = [re.findall(r"`([\w-]+)`", line.split("|")[1]) for line in README.splitlines() if line.startswith("| `")]
+    lines = [line for path in PAGES for line in path.read_text().splitlines()]
+    rows = [re.findall(r"`([\w-]+)`", line.split("|")[1]) for line in lines if line.startswith("| `")]
     named = {name for row in rows for name in row}
-    assert set(FAMILIES) | set(RECIPES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) | set(MEASUREMENTS) <= named
+    assert set(FAMILIES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) | set(MEASUREMENTS) <= named
+    assert {name for name in RECIPES if f"`{name}`" not in SWEEPS.read_text()} == set()
 
 
 def test_the_table_of_commands_names_them_all():
-    assert re.findall(r"^\| `sweeps (\w+)", README, flags=re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^\| `sweeps (\w+)", SWEEPS.read_text(), flags=re.MULTILINE) == list(COMMANDS)
 
 
 def test_the_example_spec_is_valid():
-    plan = make_plan(parse_spec(yaml.safe_load(blocks("yaml")[0])))
+    plan = make_plan(parse_spec(yaml.safe_load(blocks(SWEEPS, "yaml")[0])))
     assert len(plan.configs) == (2 * 2 + 1) * 3 * 3 * 2
 
 
-DOCS = [f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))]
+def test_the_spec_of_a_night_is_as_large_as_its_page_says():
+    page = ROOT / "docs" / "how_to" / "run_grids_overnight.md"
+    plan = make_plan(parse_spec(yaml.safe_load(blocks(page, "yaml")[0])))
+    models = len(plan.configs)
+    assert f"{models}\nmodels cost {models // 3} trainings" in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md", *DOCS])
-def test_links_lead_somewhere(name):
-    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
-        assert target.startswith("http") or (ROOT / name).parent.joinpath(target).exists(), target
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+        assert target.startswith("http") or path.parent.joinpath(target).exists(), target
 
 
 def test_the_demo_is_as_large_as_the_readme_says():
