@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..records import validate_records
+from ..checks import validate
+from ..records import read_evals, read_measurements
+from ..streaming import rows_where
 from . import (
     chinchilla,
     clip_linear_probes,
@@ -43,6 +45,8 @@ _MODULES = (
     chinchilla,
 )
 
+_LONG_TABLES = {"evals": read_evals, "measurements": read_measurements}
+
 DATASETS: dict[str, DataSet] = {each.name: each for module in _MODULES for each in module.DATA_SETS}
 
 
@@ -57,26 +61,45 @@ def find(name: str) -> DataSet:
     return DATASETS[name]
 
 
-def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """Records of a data set: a row a model, errors as fractions, as `validate_records` asks.
+def load(
+    name: str,
+    *,
+    table: str = "records",
+    where: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> pd.DataFrame:
+    """A table of a data set; of records a row a model, errors as fractions, as `validate_records` asks.
 
     Args:
         name: a key of `DATASETS`.
+        table: "records"; of a sweep of our own also "evals", and "measurements" where it has them: the long tables of
+            `read_evals` and `read_measurements`.
+        where: which rows to keep, an expression of pandas over that table's columns: "cooled_down and depth > 2".
         folder: of a data set that is not shipped: where its files are looked for before they are fetched, in place of
             `SCALING_DATA_DIR`. What is fetched is kept in `SCALING_CACHE_DIR`, else in
             `~/.cache/vision-scaling-laws/datasets`.
 
     Raises:
-        ValueError: there is no such data set, or a file is not that of its digest.
+        ValueError: there is no such data set, it has no such table, `where` cannot be evaluated, or a file is not that
+            of its digest.
         OSError: a file is not here and cannot be fetched.
 
     Warns:
         UserWarning: a file was fetched that there is no digest for.
+
+    >>> load("demo", table="evals", where="task == 'digits' and probe == 'whitened'").shape
+    (648, 16)
     """
     data_set = find(name)
-    found = data_set.read(*paths(name, folder=folder).values())
-    validate_records(found)
-    return found
+    if table not in data_set.tables:
+        raise ValueError(f"data set {name!r} has the tables {', '.join(data_set.tables)}, got {table!r}")
+    files = paths(name, folder=folder)
+    if table == "records":
+        found = data_set.read(*files.values())
+        validate(found, table)
+    else:
+        found = _LONG_TABLES[table](files[f"{table}.parquet"])
+    return found if where is None else found[rows_where(found, where)].reset_index(drop=True)
 
 
 def paths(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:

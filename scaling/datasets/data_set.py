@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import pandas as pd
+
+from ..schema import TABLES
 
 __all__ = ["DataFile", "DataSet"]
 
@@ -51,6 +54,12 @@ class DataSet:
     files: tuple[DataFile, ...]
     read: Callable[..., pd.DataFrame]
     num_rows: int | None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What `load` gives of it: of a sweep all that its folder holds."""
+        files = {PurePath(file.path).name for file in self.files}
+        return tuple(name for name in TABLES if f"{name}.parquet" in files) or ("records",)
 
     @property
     def is_shipped(self) -> bool:

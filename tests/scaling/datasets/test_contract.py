@@ -100,3 +100,11 @@ def test_a_file_to_fetch_has_a_pinned_commit_and_a_digest_or_none(data_set):
             assert re.match(r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/", file.url)
         for each in filter(None, (file, file.reduced)):
             assert each.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", each.sha256)
+
+
+def test_its_tables_are_told_and_another_is_refused_in_one_line(data_set):
+    assert data_set.tables[0] == "records"
+    for table in data_set.tables[1:]:
+        assert len(load(data_set.name, table=table)) > 0
+    with pytest.raises(ValueError, match=rf"^data set '{data_set.name}' has the tables records.*, got 'none'$"):
+        load(data_set.name, table="none")

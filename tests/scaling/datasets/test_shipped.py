@@ -6,14 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 
 from scaling import fit_frontier, read_evals, read_records
 from scaling.datasets import DATASETS, load, path_or_data_set
 from scaling.datasets.shipped import shipped
+from scaling.schema import KEY
 from scaling.usable import usable_runs
 
 ROOT = Path(__file__).parents[3]
+SWEEPS = sorted(name for name, each in DATASETS.items() if each.citation.startswith("sweep:"))
 SUMS = ["published/SHA256SUMS", "sweeps/SHA256SUMS"]
 
 
@@ -56,6 +60,59 @@ def test_the_demo_is_read_as_a_sweep_is():
     # Which probe the columns show is the reader's choice.
     plain = read_records(folder, probe="plain")
     assert (plain["digits_10shot_error"] != runs["digits_10shot_error"]).any()
+
+
+def test_the_long_tables_of_a_sweep_are_those_of_its_folder():
+    evals = load("demo", table="evals")
+    pd.testing.assert_frame_equal(evals, read_evals(path_or_data_set("demo")))
+    few = load("demo", table="evals", where="task == 'digits' and num_shots > 1")
+    kept = (evals["task"] == "digits") & (evals["num_shots"] > 1)
+    pd.testing.assert_frame_equal(few, evals[kept].reset_index(drop=True))
+    with pytest.raises(ValueError, match=r"^data set 'demo' has the tables records, evals, got 'measurements'$"):
+        load("demo", table="measurements")
+
+
+def test_rows_of_records_are_chosen_as_read_records_chooses_them():
+    vits = load("demo", where="model_family == 'vit'")
+    pd.testing.assert_frame_equal(vits, read_records(path_or_data_set("demo"), where="model_family == 'vit'"))
+    assert len(load("zhai2021", where="model_variant == 'G/14'")) == 1
+    with pytest.raises(ValueError, match=r"^where must be true or false of each row"):
+        load("zhai2021", where="nothing > 1")
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_a_sweep_of_our_own_is_whole_and_says_nothing_of_the_machine(name):
+    runs = load(name)
+    assert runs["host"].isna().all()
+    assert runs["git_commit"].nunique() == 1
+    assert runs["source"].unique() == [f"sweep:{name}"]
+    assert set(runs["status"]) == {"ok"}
+    assert runs["cooled_down"].all()
+    # Every model was probed at the same tasks, shots and draws.
+    evals = load(name, table="evals")
+    keys = set(runs[[*KEY]].itertuples(index=False, name=None))
+    assert set(evals[[*KEY]].itertuples(index=False, name=None)) == keys
+    probes = evals.groupby([*KEY, "layer"])[["task", "probe", "num_shots", "draw"]].value_counts()
+    assert (probes == 1).all()
+    assert probes.groupby([*KEY, "layer"]).size().nunique() == 1
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_the_negative_control_of_a_sweep_is_at_chance(name):
+    runs = load(name)
+    control = runs.filter(regex=r"^shuffled_labels_\d+shot_error$")
+    assert control.shape[1] >= 3
+    # Of ten classes; models share the few images of each draw, so that their mean is off by more than one model's
+    # binomial .009 over the square root of their number.
+    assert (control.mean() - 0.9).abs().max() < 0.01
+    assert control.stack().between(0.85, 0.95).all()
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_its_spec_is_the_one_that_is_kept_with_the_code(name):
+    """As it ran; what its head says of results and cost may have been written since."""
+    shipped_spec = yaml.safe_load(shipped(f"sweeps/{name}/spec.yaml").read_text())
+    assert shipped_spec == yaml.safe_load((ROOT / f"sweeps/configs/{name}.yaml").read_text())
 
 
 def test_the_demo_gives_a_frontier():
