@@ -112,7 +112,11 @@ def test_stale_outputs_are_found(kept, shown, tags, fault):
 
 
 def test_only_fits_of_live_runs_may_warn_unmeant():
-    for text, tags, count in [("FitWarning: c", ["live"], 0), ("FitWarning: c", [], 1), ("UserWarning: c", ["live"], 1)]:
+    for text, tags, count in [
+        ("FitWarning: c", ["live"], 0),
+        ("FitWarning: c", [], 1),
+        ("UserWarning: c", ["live"], 1),
+    ]:
         ran = one_cell("fit()", text, "stderr", tags)
         assert len(faults(ran, ran)) == count
 
