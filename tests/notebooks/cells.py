@@ -83,7 +83,8 @@ def texts(output: NotebookNode) -> list[str]:
 def faults(kept: NotebookNode, ran: NotebookNode) -> list[str]:
     """What is wrong with a notebook that was run: warnings where none are meant, none where they are, stale outputs.
 
-    Of cells tagged `live` only the kinds of outputs are compared, and a fit may warn: the runs may have come out otherwise.
+    Of cells tagged `live` only the kinds of outputs are compared, and a fit may warn: the runs may have come out
+    otherwise.
 
     Args:
         kept: with the outputs that it keeps.
