@@ -45,9 +45,13 @@ test-browser: .venv/.browser
 	echo "A browser is needed: apt-get install chromium" >&2; exit 1
 	$(BIN)/python -m pytest tests/scaling -m 'browser and not slow'
 
-# Runs the notebooks and keeps what they show; those of SCALING_DATA_DIR's data need that folder.
+# Runs the notebooks and keeps what they show; those of SCALING_DATA_DIR's data need that folder. A command in them that
+# fails, fails them; the sweep of the first is trained anew.
 notebooks: .venv/.dev
-	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False notebooks/*.ipynb
+	rm -rf notebooks/runs/first_sweep
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+	--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=240 \
+	--ExecutePreprocessor.extra_arguments=--InteractiveShell.system_raise_on_error=True notebooks/*.ipynb
 
 docs: .venv/.dev
 	$(BIN)/mkdocs build --strict

@@ -1,5 +1,6 @@
-"""A bar with the time left, from the speeds seen so far; plain lines where there is no terminal."""
+"""A bar with the time left, from the speeds seen so far; plain lines where none can be redrawn."""
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,10 +13,10 @@ from .engines import Event
 from .grid import Trunk
 from .models import ModelConfig
 
-__all__ = ["SweepProgress", "format_seconds"]
+__all__ = ["SweepProgress", "format_seconds", "is_redrawn"]
 
 _REDRAW_SECONDS = 0.5
-_LINE_SECONDS = 20.0  # between lines where there is no terminal
+_LINE_SECONDS = 20.0  # between lines where there is no bar
 _MOST_TOLD = 20  # failures
 _Kind = tuple[ModelConfig, float]  # of a training, whose speed is that of others of its kind
 
@@ -51,7 +52,8 @@ class SweepProgress:
         self._num_told = 0
         columns = (TextColumn("training"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
         texts = (TextColumn("{task.fields[runs]}"), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
-        self._bar = Progress(*columns, *texts, console=self._console, disable=not self._console.is_terminal)
+        self._is_redrawn = is_redrawn(self._console)
+        self._bar = Progress(*columns, *texts, console=self._console, disable=not self._is_redrawn)
         self._task = self._bar.add_task("", total=self._total, runs="", left="")
 
     def __enter__(self) -> "SweepProgress":
@@ -89,12 +91,12 @@ class SweepProgress:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _show(self) -> None:
-        now, is_terminal = time.monotonic(), self._console.is_terminal
-        if now - self._drawn < (_REDRAW_SECONDS if is_terminal else _LINE_SECONDS):
+        now = time.monotonic()
+        if now - self._drawn < (_REDRAW_SECONDS if self._is_redrawn else _LINE_SECONDS):
             return
         self._drawn = now
         done = self._total - self._work_left()
-        if is_terminal:
+        if self._is_redrawn:
             self._bar.update(self._task, completed=done, runs=self._runs(), left=self._time_left())
         else:
             self._print(f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}")
@@ -124,6 +126,15 @@ class SweepProgress:
         each = (known.get(kind, per_flop * kind[1]) for kind in self._kinds)
         seconds = [left * of_image for left, of_image in zip(self._left, each, strict=True)]
         return f"about {format_seconds(max(*seconds, sum(seconds) / self._num_slots))} left"
+
+
+def is_redrawn(console: Console) -> bool:
+    """Whether lines can be drawn over.
+
+    A notebook keeps every drawing, though its `!command` has a pseudo-terminal and FORCE_COLOR; jupyter_client sets
+    JPY_PARENT_PID for the kernels that it starts, and their commands inherit it.
+    """
+    return console.is_terminal and not console.is_dumb_terminal and "JPY_PARENT_PID" not in os.environ
 
 
 def format_seconds(seconds: float) -> str:

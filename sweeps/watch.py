@@ -13,7 +13,7 @@ from .frozen_plan import read_frozen_plan
 from .overview import Overview, overview_of
 from .overview_text import plural
 from .paths import SweepPaths
-from .progress import format_seconds
+from .progress import format_seconds, is_redrawn
 from .record_rows import OtherTables, RecordRows
 from .training_speed import WINDOW_SECONDS, TrainingSpeed
 
@@ -92,7 +92,7 @@ def watch(folder: Path, every_seconds: float, once: bool, console: Console) -> N
         FileNotFoundError: not a sweep's folder.
     """
     watcher = Watcher(SweepPaths(folder))
-    if once or not console.is_terminal:
+    if once or not is_redrawn(console):
         for screen in _screens(watcher, every_seconds, once, console):
             console.print(screen, soft_wrap=True)
         return

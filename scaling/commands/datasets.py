@@ -27,6 +27,7 @@ class Listed:
 def datasets(
     asked: Listed,
     folder: Annotated[Path | None, typer.Option(help="Looked at first, in place of SCALING_DATA_DIR.")] = None,
+    table: Annotated[str, typer.Option(help="Of a sweep of our own also evals, or measurements.")] = "records",
 ) -> Answer:
     """List the data sets that RECORDS may name, or tell all of one; --csv and --json give its rows."""
     if asked.name is None:
@@ -34,9 +35,11 @@ def datasets(
         return Answer(listed.astype({"rows": "Int64"}), notes=["scaling datasets NAME tells all of one"])
     data_set = find(asked.name)
     if asked.as_csv or asked.as_json:
-        return Answer(load(asked.name, folder=folder), values=_about(data_set))
+        return Answer(load(asked.name, table=table, folder=folder), values=_about(data_set))
     told = {key: str(value) for key, value in _about(data_set).items()}
-    return Answer(pd.DataFrame({"": list(told), asked.name: list(told.values())}), notes=_columns(data_set, folder))
+    return Answer(
+        pd.DataFrame({"": list(told), asked.name: list(told.values())}), notes=_columns(data_set, folder, table)
+    )
 
 
 def _row(data_set: DataSet, folder: Path | None) -> dict[str, object]:
@@ -66,13 +69,14 @@ def _about(data_set: DataSet) -> dict[str, object]:
         "comes": _origin(data_set),
         "begin with": f"--x {data_set.x} --y {data_set.y}",
         "upstream_error": data_set.upstream_error,
+        "tables": ", ".join(data_set.tables),
         "files": "; ".join(files),
     }
 
 
-def _columns(data_set: DataSet, folder: Path | None) -> list[str]:
-    """Those of the records, where no network is needed to know them."""
+def _columns(data_set: DataSet, folder: Path | None, table: str) -> list[str]:
+    """Those of the table, where no network is needed to know them."""
     if not is_here(data_set.name, folder=folder):
         return ["its files are not here: --csv fetches them and gives its rows"]
-    found = load(data_set.name, folder=folder)
+    found = load(data_set.name, table=table, folder=folder)
     return [f"{len(found)} rows of {len(found.columns)} columns: {', '.join(found.columns)}"]

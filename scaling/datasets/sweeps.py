@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..records import read_records
+from ..schema import TABLES
 from .data_set import DataFile, DataSet
 
 __all__ = ["DATA_SETS"]
@@ -34,5 +35,12 @@ DATA_SETS = (
         "336 small ViTs and ResNets on Fashion-MNIST: numbers of images, lengths, recipes; 7 tasks at 1 to 25 shots",
         "of the upstream set's test images",
         336,
+    ),
+    _sweep(
+        "head_weight_decay",
+        "84 small ViTs and ResNets on Fashion-MNIST: 7 weight decays of the head; 7 tasks, norms and margins",
+        "of the upstream set's test images",
+        84,
+        tuple(TABLES),
     ),
 )

@@ -48,6 +48,17 @@ def test_its_rows_as_csv_and_json(tmp_path):
     assert "arXiv 2010.11929" in told["citation"]
 
 
+def test_another_table_of_a_sweep(tmp_path):
+    assert "records, evals" in scaling("datasets", "demo").stdout
+    assert "9072 rows of 16 columns: run_id" in scaling("datasets", "demo", "--table", "evals").stdout
+    (tmp_path / "evals.csv").write_text(scaling("datasets", "demo", "--table", "evals", "--csv").stdout)
+    assert len(pd.read_csv(tmp_path / "evals.csv")) == 9072
+    done = scaling("datasets", "zhai2021", "--table", "evals", "--csv")
+    assert done.exit_code == 2
+    assert "data set 'zhai2021' has the tables records, got 'evals'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_users_folder(tmp_path):
     """A file that is not that of its digest is one line; one that is there is said to be there."""
     (tmp_path / "chinchilla_points").mkdir()
