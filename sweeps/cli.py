@@ -1,13 +1,54 @@
-"""The command line: training grids of vision models whose records show how error scales."""
+"""The command line of training grids."""
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from scaling.command_line import command_group
+from scaling.interrupts import say_stopped
 
 from .commands import COMMANDS
 from .commands.base import one_line_errors
+from .stopping import Interrupted, interrupted_by_signals
 
 __all__ = ["main"]
 
-app = command_group("sweeps.commands", list(COMMANDS), one_line_errors, __doc__ or "")
+_HELP = """Training grids of vision models whose records show how error scales.
+
+\bSPEC is a YAML file of models, subsets, steps, recipes; a list is an axis.
+Begin with:
+  sweeps plan SPEC    what it would train, how long it takes, how much disk
+  sweeps run SPEC     train it; the same command resumes
+  sweeps status DIR   what is done, what failed and why, time left
+For example, the sweep behind the data set demo:
+  sweeps run sweeps/configs/demo.yaml --out runs/demo
+"""
+_EPILOG = (
+    "`sweeps COMMAND --help` tells all of one. Documentation: docs/tutorial.md, docs/overnight.md, docs/training.md"
+)
+
+
+def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """Errors and being told to stop are one line each; what a command has begun is put in order first."""
+    command = one_line_errors(command)
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+            return command(*args, **kwargs)
+        try:
+            with interrupted_by_signals():
+                command(*args, **kwargs)
+        except Interrupted as told:
+            say_stopped()
+            sys.exit(told.exit_code)
+
+    return wrapped
+
+
+app = command_group("sweeps.commands", list(COMMANDS), _stoppable, _HELP, _EPILOG)
 
 
 def main() -> None:

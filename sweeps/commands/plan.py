@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from scaling.command_line import print_note
 
 from ..grid import Plan
 from ..spec import SpecError
@@ -76,4 +77,4 @@ def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
 
 
 def _tell(line: str) -> None:
-    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+    print_note(line, stderr=True)

@@ -3,7 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from scaling.command_line import new_console
 
 from .base import FolderArgument
 
@@ -18,4 +19,4 @@ def watch(
     """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""
     from ..watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
 
-    watch_folder(folder, every, once, Console())
+    watch_folder(folder, every, once, new_console())
