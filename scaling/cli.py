@@ -18,9 +18,7 @@ Begin with:
 For example, what the shipped sweep says a task will reach:
   scaling predict demo --task digits --at 1e13
 """
-_EPILOG = (
-    "`scaling COMMAND --help` tells all of one. Documentation: docs/tutorial.md, docs/command_line.md, docs/how_sure.md"
-)
+_EPILOG = "`scaling COMMAND --help` tells all of one. Documentation: docs/tutorial.md, docs/command_line.md"
 
 
 def _answered(command: Callable[..., Any]) -> Callable[..., None]:

@@ -6,9 +6,10 @@ It takes no import but the standard library's, so that it is in place before any
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 
-__all__ = ["leave_at_once", "pipe_closed_quietly", "say_stopped"]
+__all__ = ["leave", "leave_at_once", "pipe_closed_quietly", "say_stopped"]
 
 
 def leave_at_once(*signums: int) -> None:
@@ -19,20 +20,19 @@ def leave_at_once(*signums: int) -> None:
     """
     for signum in signums:
         if signal.getsignal(signum) != signal.SIG_IGN:
-            signal.signal(signum, _leave)
+            signal.signal(signum, leave)
 
 
-def _leave(signum: int, frame: FrameType | None) -> None:
+def leave(signum: int, frame: FrameType | None = None) -> None:
+    """End the process now, by a signal's exit code."""
     say_stopped()
     os._exit(128 + signum)
 
 
 def say_stopped() -> None:
     """A line on standard error, whatever else is being written there; on a terminal below what Ctrl-C shows."""
-    try:
+    with suppress(OSError):  # the terminal may be gone
         os.write(2, b"\nstopped\n" if os.isatty(2) else b"stopped\n")
-    except OSError:  # the terminal may be gone
-        pass
 
 
 def pipe_closed_quietly() -> None:

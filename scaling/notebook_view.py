@@ -203,9 +203,7 @@ def _figure(result: Any) -> str:
         return ""
     try:
         image = base64.b64encode(_png(result, plot)).decode()
-    except (
-        Exception
-    ) as error:  # fonts, TeX or styles of the user's, a law of two inputs: the text is shown all the same
+    except Exception as error:  # fonts, TeX or styles of the user's, a law of two inputs: the text is shown
         return _note(f"no figure: {_reason(error)}")
     source = f"data:image/png;base64,{image}"
     words = f"{plot}: points, law (dashed beyond them) and {_LEVEL:.0%} band"

@@ -11,7 +11,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, or say in one line what must be installed for it.
 
-    Told to stop while it imports it ends at once; a command puts in order what it has begun, see `cli`.
+    Told to stop it ends at once, but for the parts of commands that have begun what must be put in order.
     """
     leave_at_once(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     try:

@@ -1,7 +1,6 @@
 """The command line of training grids."""
 
 import sys
-import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -11,7 +10,7 @@ from scaling.interrupts import say_stopped
 
 from .commands import COMMANDS
 from .commands.base import one_line_errors
-from .stopping import Interrupted, interrupted_by_signals
+from .stopping import Interrupted
 
 __all__ = ["main"]
 
@@ -31,16 +30,13 @@ _EPILOG = (
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """Errors and being told to stop are one line each; what a command has begun is put in order first."""
+    """Errors are one line each, and so is being told to stop in a part that puts in order what it has begun."""
     command = one_line_errors(command)
 
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
-        if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
-            return command(*args, **kwargs)
         try:
-            with interrupted_by_signals():
-                command(*args, **kwargs)
+            command(*args, **kwargs)
         except Interrupted as told:
             say_stopped()
             sys.exit(told.exit_code)

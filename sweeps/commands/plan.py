@@ -12,6 +12,7 @@ from scaling.command_line import print_note
 
 from ..grid import Plan
 from ..spec import SpecError
+from ..stopping import interrupted_by_signals
 from .base import SpecArgument, plan_of_spec, print_line
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
     chosen = len(chosen_shapes(shapes))
     seconds = ABOUT_SECONDS * -(-chosen // engine.num_slots)
     _tell(f"measuring {chosen} of {len(shapes)} shapes, about {seconds:.0f} s; --no-measure leaves it out")
-    return estimate_plan(asked, engine, shapes, _tell)
+    with interrupted_by_signals():  # the workers that measure are ended
+        return estimate_plan(asked, engine, shapes, _tell)
 
 
 def _tell(line: str) -> None:
