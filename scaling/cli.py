@@ -32,4 +32,4 @@ app = command_group("scaling.commands", list(COMMANDS), _answered, _HELP, _EPILO
 
 def main() -> None:
     """Exit codes: 0 an answer, 1 the analysis says no (no law can be had, a target is never reached), 2 wrong use."""
-    app()
+    app(prog_name="scaling")  # also of python -m

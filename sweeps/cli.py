@@ -49,4 +49,4 @@ app = command_group("sweeps.commands", list(COMMANDS), _stoppable, _HELP, _EPILO
 
 def main() -> None:
     """Exit codes: 0 all is done, 1 some runs failed or still wait, 2 wrong use, 128 + n stopped by signal n."""
-    app()
+    app(prog_name="sweeps")  # also of python -m

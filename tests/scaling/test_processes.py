@@ -172,8 +172,8 @@ def test_bash_completes_after_show_completion(tmp_path):
     command.write_text(f"#!/bin/sh\n{SCRIPT.format('scaling')}\n")
     command.chmod(0o755)
     line = (
-        'eval "$(_SCALING_COMPLETE=source_bash scaling)"\ncomplete -p scaling\nCOMP_WORDS=(scaling compare demo --laws sat)\n'
-        'COMP_CWORD=4\n_scaling_completion scaling\necho "${COMPREPLY[@]}"'
+        'eval "$(_SCALING_COMPLETE=source_bash scaling)"\ncomplete -p scaling\n'
+        'COMP_WORDS=(scaling compare demo --laws sat)\nCOMP_CWORD=4\n_scaling_completion scaling\necho "${COMPREPLY[@]}"'
     )
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = subprocess.run(
