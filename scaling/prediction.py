@@ -38,9 +38,8 @@ class Prediction:
     def __repr__(self) -> str:
         """A line an x, of many the first and the last."""
         columns = [np.reshape(values, -1) for values in (self.median, self.low, self.high)]
-        asked = (
-            np.reshape(self.x, (columns[0].size, -1)) if columns[0].size else ()
-        )  # a law of two inputs has two x for each value
+        # A law of two inputs has two x for each value.
+        asked = np.reshape(self.x, (columns[0].size, -1)) if columns[0].size else ()
         names = ["x", "median", "low", "high"]
         lines = [f"{self.level:.4g} {self.kind} interval at {columns[0].size:,} x", _row(names)]
         for row in range(columns[0].size):

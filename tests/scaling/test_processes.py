@@ -48,7 +48,7 @@ def stopped_after(seconds, *arguments):
 
 
 # Alone on a machine both import for about a second; the last delays fall into the work itself.
-@pytest.mark.parametrize("seconds", [0.02, 0.2, 0.6, 1.5])
+@pytest.mark.parametrize("seconds", [0.02, 0.3, 1.2])
 def test_ctrl_c_is_one_line_and_exit_130_at_any_moment(seconds, tmp_path):
     page = ("scaling", "report", "demo", "-o", str(tmp_path / "page.html"))
     assert stopped_after(seconds, *page) == (130, "stopped\n")
@@ -70,7 +70,7 @@ def test_ctrl_c_that_is_ignored_stays_so():
     assert done.stdout == "lives\n"
 
 
-@pytest.mark.parametrize("arguments", ["datasets", "datasets --json", "frontier demo --runs --csv", "--help"])
+@pytest.mark.parametrize("arguments", ["datasets", "datasets --json", "--help"])
 def test_a_closed_pipe_is_silence(arguments):
     line = f"{SCRIPT.format('scaling')} | true"
     done = subprocess.run(
@@ -173,7 +173,8 @@ def test_bash_completes_after_show_completion(tmp_path):
     command.chmod(0o755)
     line = (
         'eval "$(_SCALING_COMPLETE=source_bash scaling)"\ncomplete -p scaling\n'
-        'COMP_WORDS=(scaling compare demo --laws sat)\nCOMP_CWORD=4\n_scaling_completion scaling\necho "${COMPREPLY[@]}"'
+        "COMP_WORDS=(scaling compare demo --laws sat)\nCOMP_CWORD=4\n"
+        '_scaling_completion scaling\necho "${COMPREPLY[@]}"'
     )
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = subprocess.run(
