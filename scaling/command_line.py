@@ -84,7 +84,8 @@ def command_group(
 
     @group.callback(help=text)
     def _all(
-        version: version_option = False, quiet: Annotated[bool, _QuietOption] = False
+        version: version_option = False,  # type: ignore[valid-type]
+        quiet: Annotated[bool, _QuietOption] = False,
     ) -> None:  # fmt: skip
         """Typer makes a group of commands only where there is one or this."""
         _quiet[:] = [quiet]
