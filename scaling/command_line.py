@@ -84,7 +84,7 @@ def command_group(
 
     @group.callback(help=text)
     def _all(
-        version: version_option = False,  # type: ignore[valid-type]
+        version: version_option = False,  # pyright: ignore[reportInvalidTypeForm]
         quiet: Annotated[bool, _QuietOption] = False,
     ) -> None:  # fmt: skip
         """Typer makes a group of commands only where there is one or this."""
