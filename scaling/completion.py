@@ -52,7 +52,12 @@ def read_table(package: str) -> Table:
 
 
 def write_table(package: str) -> None:
-    _path(package).write_text(json.dumps(option_table(package), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    """A line a parameter, so that a change of one is a change of one line."""
+    commands = []
+    for name, rows in option_table(package).items():
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        commands.append(f"{json.dumps(name)}: [\n{lines}\n]")
+    _path(package).write_text("{\n" + ",\n".join(commands) + "\n}\n", encoding="utf-8")
 
 
 def _path(package: str) -> Path:
