@@ -12,6 +12,7 @@ from .errors import FitError, FitWarning, issue
 from .fit import Fit, residual_unit, scaled_x
 from .groups import number_groups
 from .inputs import check_positive
+from .notebook_view import NotebookView
 from .prediction import Prediction, check_kind, check_level
 from .quantiles import expanded_level
 from .scan import promising
@@ -39,7 +40,7 @@ _LARGEST_LEVERAGE = 0.99  # of a point whose residual is scaled up by 1 / sqrt(1
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BootstrapFit:
+class BootstrapFit(NotebookView):
     """Draws of a fit. Made by `bootstrap_fit`, and carried by `FrontierFit` and `TransferFit`.
 
     Attributes:

@@ -15,6 +15,7 @@ from .errors import warning_lines
 from .fit import Fit
 from .frontier import FrontierFit
 from .inputs import check_positive
+from .notebook_view import NotebookView
 from .prediction import Prediction, check_level
 from .transfer import TransferFit
 from .worlds import first_fall
@@ -27,7 +28,7 @@ _SEARCHED = 1e6  # how far beyond the runs, to both sides, a target is looked fo
 _NUM_SEARCHED = 2000  # values of compute, between which each draw is interpolated in log and log
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComputeTarget:
     """The compute at which a downstream accuracy is reached. Made by `Chain.solve_for_compute`.
 
@@ -52,7 +53,7 @@ class ComputeTarget:
     saturation_interval: tuple[float, float]
     searched: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         low, high = self.saturation_interval
         head = f"downstream accuracy {self.accuracy:g}: "
         saturates = f"it saturates at {self.saturation:.3f} ({self.level:.0%} interval {low:.3f} to {high:.3f})"
@@ -74,7 +75,7 @@ class ComputeTarget:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Chain:
+class Chain(NotebookView):
     """Downstream accuracy of the best model of a compute, by two laws. Made by `chain`.
 
     Attributes:

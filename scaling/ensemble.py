@@ -15,6 +15,7 @@ from .inputs import check_positive
 from .laws import Law
 from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members
+from .notebook_view import NotebookView
 from .prediction import Prediction, check_kind, check_level, warn_beyond
 from .quantiles import student_quantile
 from .trend import Trend, find_trend
@@ -31,7 +32,7 @@ DEFAULT_LAWS = (
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class EnsembleFit:
+class EnsembleFit(NotebookView):
     """Weighted members, each a law fitted to all points or to the last of them. Made by `fit_ensemble`.
 
     Attributes:

@@ -13,6 +13,7 @@ from .covariance import Covariance, parameter_covariance
 from .errors import FitError, FitWarning
 from .inputs import check_inside, check_positive
 from .laws import Law
+from .notebook_view import NotebookView
 from .objectives import LOG, Objective
 from .prediction import Prediction, check_kind, check_level, warn_beyond
 from .quantiles import normal_quantile, student_quantile
@@ -25,7 +26,7 @@ _AT_BOUND = 1e-9  # of a parameter's size that matters
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Fit:
+class Fit(NotebookView):
     """A law fitted to points. Made by `fit_law`.
 
     Attributes:

@@ -14,6 +14,7 @@ from .fitting import finished, fit_points, objective_of
 from .groups import number_groups
 from .laws import Law
 from .laws.grouped import grouped_law
+from .notebook_view import NotebookView
 from .points import check_points, pose
 from .prediction import Prediction, warn_beyond
 from .search import Minimum
@@ -25,7 +26,7 @@ _MOST_STARTS = 8  # values of the shared parameters that are tried, each from on
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupedFit:
+class GroupedFit(NotebookView):
     """A law fitted to several groups at once. Made by `fit_law(..., groups=, shared=)`.
 
     Attributes:
@@ -101,7 +102,7 @@ class GroupedFit:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupLaw:
+class GroupLaw(NotebookView):
     """One group's law of a joint fit. Made by `GroupedFit.of_group`.
 
     Attributes:
@@ -116,6 +117,10 @@ class GroupLaw:
     @property
     def law(self) -> Law:
         return self.whole.law
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{name} = {value:.6g}" for name, value in self.params.items())
+        return f"{self.law.name}: {self.law.formula}   (group {self.label} of {len(self.whole.labels)})\n  {params}"
 
     @property
     def params(self) -> dict[str, float]:

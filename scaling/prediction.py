@@ -1,6 +1,6 @@
 """What a law says at some x, with an interval."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +9,12 @@ from .errors import FitWarning, issue
 
 __all__ = ["KINDS", "Prediction", "check_kind", "check_level", "warn_beyond"]
 
+_MOST_SHOWN = 10  # x of a prediction in its text
 KINDS = ("confidence", "prediction")
 _FAR = 10 * (1 + 1e-9)  # times the largest x, or below the least over it: an extrapolation to be warned of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """A central value and an interval at each x; arrays of one shape.
 
@@ -33,6 +34,25 @@ class Prediction:
     def __iter__(self) -> Iterator[np.ndarray]:
         """The law's value, low and high, in that order."""
         return iter((self.median, self.low, self.high))
+
+    def __repr__(self) -> str:
+        """A line an x, of many the first and the last."""
+        columns = [np.reshape(values, -1) for values in (self.median, self.low, self.high)]
+        # A law of two inputs has two x for each value.
+        asked = np.reshape(self.x, (columns[0].size, -1)) if columns[0].size else ()
+        names = ["x", "median", "low", "high"]
+        lines = [f"{self.level:.4g} {self.kind} interval at {columns[0].size:,} x", _row(names)]
+        for row in range(columns[0].size):
+            if _MOST_SHOWN // 2 <= row < columns[0].size - _MOST_SHOWN // 2:
+                lines += [_row(["..."])] if row == _MOST_SHOWN // 2 else []
+                continue
+            x = ", ".join(f"{value:.4g}" for value in asked[row])
+            lines.append(_row([x, *(f"{column[row]:.4g}" for column in columns)]))
+        return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "".join(f"  {cell:>12}" for cell in cells)
 
 
 def check_level(level: float) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from .bootstrap import BootstrapFit
 from .errors import FitWarning
 from .fit import Fit
+from .notebook_view import NotebookView
 
 __all__ = ["SelectedFit"]
 
 
-class SelectedFit:
+class SelectedFit(NotebookView):
     """Parameters, warnings and intervals of a fit and its draws."""
 
     fit: Fit

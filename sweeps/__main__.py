@@ -1,28 +1,27 @@
 """The `sweeps` command, also as `python -m sweeps`."""
 
+import signal
 import sys
 
-from .stopping import Interrupted, interrupted_by_signals
+from scaling.interrupts import leave_at_once, pipe_closed_quietly
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say in one line what must be installed for it."""
-    try:
-        with interrupted_by_signals():
-            _run()
-    except Interrupted as told:
-        sys.exit(told.exit_code)
+    """Run the command line, or say in one line what must be installed for it.
 
-
-def _run() -> None:
+    Told to stop it ends at once, but for the parts of commands that have begun what must be put in order.
+    """
+    leave_at_once(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     try:
         from .cli import main as run
 
         run()  # imports what the command takes
     except ModuleNotFoundError as error:
         sys.exit(f"error: {error.name} is not installed: pip install 'vision-scaling-laws[sweeps]'")
+    finally:
+        pipe_closed_quietly()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """An overview in words: one glance tells whether anything is to be done."""
 
 import textwrap
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,10 +81,11 @@ def _progress(found: Overview) -> Iterator[Line]:
     if found.left is None:
         yield "time left  nothing runs; the same `sweeps run` goes on from here", ""
     else:
-        from .progress import format_seconds  # a second of importing, which nothing else here takes
+        from .progress import ending, format_seconds  # a second of importing, which nothing else here takes
 
-        known = found.left.seconds is not None
-        yield f"time left  {'about ' + format_seconds(found.left.seconds or 0) if known else found.left.reason}", ""
+        seconds = found.left.seconds
+        known = "" if seconds is None else f"about {format_seconds(seconds)}, {ending(seconds, time.time())}"
+        yield f"time left  {known or found.left.reason}", ""
 
 
 def _failures(failures: tuple[Failure, ...], title: str, width: int, style: str) -> Iterator[Line]:

@@ -9,11 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from scaling.command_line import is_quiet, new_console
+
 from .engines import Event
 from .grid import Trunk
 from .models import ModelConfig
 
-__all__ = ["SweepProgress", "format_seconds", "is_redrawn"]
+__all__ = ["SweepProgress", "ending", "format_seconds", "is_redrawn", "local_time"]
 
 _REDRAW_SECONDS = 0.5
 _LINE_SECONDS = 20.0  # between lines where there is no bar
@@ -43,7 +45,7 @@ class SweepProgress:
         self._trunks, self._flops, self._num_slots = trunks, flops, 1
         self._kinds = [(trunk.configs[0].model, count) for trunk, count in zip(trunks, flops, strict=True)]
         self._num_finished, self._num_runs = num_finished, num_runs
-        self._console = console or Console()
+        self._console = console or new_console()
         self._left = [float(trunk.num_images + more) for trunk, more in zip(trunks, num_finetuned, strict=True)]
         self._total = self._work_left()
         self._last_told: dict[int, float] = {}
@@ -53,7 +55,7 @@ class SweepProgress:
         columns = (TextColumn("training"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
         texts = (TextColumn("{task.fields[runs]}"), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
         self._is_redrawn = is_redrawn(self._console)
-        self._bar = Progress(*columns, *texts, console=self._console, disable=not self._is_redrawn)
+        self._bar = Progress(*columns, *texts, console=self._console, disable=is_quiet() or not self._is_redrawn)
         self._task = self._bar.add_task("", total=self._total, runs="", left="")
 
     def __enter__(self) -> "SweepProgress":
@@ -68,7 +70,7 @@ class SweepProgress:
     def start(self, num_jobs: int, num_slots: int) -> None:
         """Of these jobs so many run side by side from now on."""
         self._num_slots = min(num_jobs, num_slots)
-        self._print(f"{num_jobs} trainings, {self._num_slots} side by side; {self._runs()}")
+        self._note(f"{num_jobs} trainings, {self._num_slots} side by side; {self._runs()}")
 
     def update(self, event: Event) -> None:
         """Take in what a worker said."""
@@ -90,6 +92,10 @@ class SweepProgress:
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
+    def _note(self, line: str) -> None:
+        if not is_quiet():
+            self._print(line)
+
     def _show(self) -> None:
         now = time.monotonic()
         if now - self._drawn < (_REDRAW_SECONDS if self._is_redrawn else _LINE_SECONDS):
@@ -99,7 +105,7 @@ class SweepProgress:
         if self._is_redrawn:
             self._bar.update(self._task, completed=done, runs=self._runs(), left=self._time_left())
         else:
-            self._print(f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}")
+            self._note(f"{done / max(self._total, 1):.0%}: {self._runs()}, {self._time_left()}")
 
     def _runs(self) -> str:
         return f"{self._num_finished} of {self._num_runs} runs done"
@@ -146,3 +152,17 @@ def format_seconds(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def local_time(moment: float, now: float) -> str:
+    """A time of `time.time()` as the clock here shows it, with the zone; of another day than now with the date."""
+    at = time.localtime(moment)
+    day = "" if at[:3] == time.localtime(now)[:3] else "%Y-%m-%d "
+    return time.strftime(f"{day}%H:%M:%S %Z", at)
+
+
+def ending(seconds: float, now: float) -> str:
+    """When what takes so long from now on ends, to the minute."""
+    at = time.localtime(now + seconds)
+    day = "" if at[:3] == time.localtime(now)[:3] else "%a "
+    return time.strftime(f"ends about {day}%H:%M %Z", at)

@@ -17,6 +17,7 @@ from .paths import SweepPaths, write_text
 from .record_rows import RecordRows
 from .spec import SpecError
 from .status import FINISHED, SweepStatus, run_statuses, sweep_status
+from .stopping import held_signals
 from .training_order import in_order
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def _run(
     flops = old.flops_per_image if old else {}
     if trunks:
         same_code = old is not None and old.code == code  # what is trained already keeps the FLOPs that it took
-        flops |= _count_flops([trunk for trunk in trunks if not same_code or trunk.trunk_id not in flops])
+        with held_signals():  # an error raised inside PyTorch's own calls would end the process with a dump
+            flops |= _count_flops([trunk for trunk in trunks if not same_code or trunk.trunk_id not in flops])
         trunks = _in_order(trunks, flops, plan.order, paths)
         engines = _engines(trunks, engine, paths.folder, paths.folder / "code" / str(code), options)
         _check_data(trunks)

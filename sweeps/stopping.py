@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from scaling.interrupts import leave
+
 __all__ = [
     "Interrupted", "check_stop", "held_signals", "interrupted_by_signals", "leave_on_signals", "note_signals",
     "noted_signals",
@@ -30,7 +32,9 @@ class Interrupted(BaseException):
 
 @contextmanager
 def interrupted_by_signals(message: str = "") -> Iterator[None]:
-    """Within it each of the signals raises `Interrupted`, wherever the main thread is; one that was ignored stays so.
+    """Within it each of the signals raises `Interrupted` in the main thread; one that was ignored stays so.
+
+    In the middle of an import it ends the process at once: raised there it would become another error or be lost.
 
     Leaving it by any other error once a signal has come is being interrupted too: a half-done import or a terminal that
     is gone raise what they like.
@@ -44,6 +48,8 @@ def interrupted_by_signals(message: str = "") -> Iterator[None]:
         told.append(signum)
         with suppress(OSError):  # the terminal may be gone
             os.write(2, message.encode())
+        if _is_importing(frame):
+            leave(signum)
         raise Interrupted(signum)
 
     # As under `nohup`, or in the background of a script.
@@ -60,6 +66,14 @@ def interrupted_by_signals(message: str = "") -> Iterator[None]:
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from .frozen_plan import read_frozen_plan
 from .overview import Overview, overview_of
 from .overview_text import plural
 from .paths import SweepPaths
-from .progress import format_seconds, is_redrawn
+from .progress import ending, format_seconds, is_redrawn, local_time
 from .record_rows import OtherTables, RecordRows
 from .training_speed import WINDOW_SECONDS, TrainingSpeed
 
@@ -112,11 +112,11 @@ def _screens(watcher: Watcher, every_seconds: float, once: bool, console: Consol
 def _screen(watcher: Watcher, now: float, console: Console) -> Group:
     found, speed = watcher.look(now)
     width = min(console.width, _WIDEST_PLOT)
-    lines = [Text(f"{found.folder}: {found.name}, {time.strftime('%H:%M:%S', time.localtime(now))}", style="bold")]
+    lines = [Text(f"{found.folder}: {found.name}, {local_time(now, now)}", style="bold")]
     lines += [
         _bar(found, min(console.width, _WIDEST_PLOT)),
         Text(_counts(found)),
-        Text(_speed_line(found, speed)),
+        Text(_speed_line(found, speed, now)),
         Text(),
     ]
     if num_damaged := len(found.damaged) + len(found.damaged_others):
@@ -125,7 +125,7 @@ def _screen(watcher: Watcher, now: float, console: Console) -> Group:
     if failures := watcher.latest_failures():
         lines += [Text(), Text("latest failures", style="bold red")]
         for ended, run_id, why in failures:
-            text = f"  {time.strftime('%H:%M:%S', time.localtime(ended))} {run_id} {why}"
+            text = f"  {local_time(ended, now)} {run_id} {why}"
             lines.append(Text(_cut(text, console.width), style="red"))
     return Group(*lines)
 
@@ -152,13 +152,14 @@ def _counts(found: Overview) -> str:
     return ", ".join([f"{done:,} of {plural(found.num_runs, 'run')} done", *names])
 
 
-def _speed_line(found: Overview, speed: float | None) -> str:
+def _speed_line(found: Overview, speed: float | None, now: float) -> str:
     if found.all_finished:
         return "all done"
     if found.left is None:
         return "nothing runs; the same `sweeps run` goes on from here"
     images = "images/s: measuring" if speed is None else f"{speed:,.0f} images/s"
-    left = found.left.reason if found.left.seconds is None else f"about {format_seconds(found.left.seconds)}"
+    seconds = found.left.seconds
+    left = found.left.reason if seconds is None else f"about {format_seconds(seconds)}, {ending(seconds, now)}"
     return f"{plural(found.num_trunks_running, 'training')} running, {images}, time left {left}"
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 
-from ..command_line import print_line
+from ..command_line import new_console, print_line, print_note
 from ..errors import FitError, FitWarning
 from .terminal import print_table, printable
 
@@ -68,21 +67,21 @@ def print_answer(
         print(json.dumps(_plain(values), indent=2, allow_nan=False))
         return
     for kind, text in told:
-        print_line(f"warning ({kind}): {printable(text)}", stderr=True, style="yellow")
+        print_note(f"warning ({kind}): {printable(text)}", stderr=True, style="yellow")
     if as_csv:
         print((answer.table if answer.predictions is None else answer.predictions).to_csv(index=False), end="")
         return
     if answer.title:
-        print_line(printable(answer.title), style="bold")
+        print_note(printable(answer.title), style="bold")
     print_table(answer.table)
     if answer.predictions is not None:
         print_line("")
         print_table(answer.predictions)
-    shown = answer.notes[:_MOST_NOTES] if Console().is_terminal else answer.notes
+    shown = answer.notes[:_MOST_NOTES] if new_console().is_terminal else answer.notes
     for note in shown:
-        print_line("\n".join(map(printable, note.split("\n"))))
+        print_note("\n".join(map(printable, note.split("\n"))))
     if len(answer.notes) > len(shown):
-        print_line(f"... and {len(answer.notes) - len(shown)} more notes: --json gives all")
+        print_note(f"... and {len(answer.notes) - len(shown)} more notes: --json gives all")
 
 
 def save_figures(answer: Answer, paths: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..command_line import print_line
+from ..command_line import new_console, print_line
 
 __all__ = ["cell", "print_table", "printable"]
 
@@ -23,7 +23,7 @@ _NARROWEST = 16  # of a column of texts that are broken over lines
 
 def print_table(table: pd.DataFrame) -> None:
     """On standard output. Columns that are empty in all rows are left out."""
-    console = Console()
+    console = new_console()
     shown = table.head(_MOST_LINES) if console.is_terminal else table
     shown = shown[[name for name in shown if not shown[name].map(_is_empty).all()]]
     if not shown.empty:
@@ -63,7 +63,7 @@ def _print(console: Console, table: pd.DataFrame) -> None:
     names = [printable(str(name)) for name in table.columns]
     if not console.is_terminal:  # nothing is cut where no terminal reads
         widest = (max(map(len, column)) for column in zip(names, *texts, strict=True))
-        console = Console(width=sum(widest) + 2 * len(names))
+        console = new_console(width=sum(widest) + 2 * len(names))
     is_number = [_is_number(table.iloc[:, place]) for place in range(len(names))]
     upright = _table(names, texts, is_number)
     least = Measurement.get(console, console.options.update(width=_UNBOUNDED), upright).minimum

@@ -12,6 +12,7 @@ from ..errors import FitError, FitWarning, issue, warning_lines
 from ..hulls import check_points
 from ..inputs import check_fractions, check_positive, check_same_index
 from ..laws import Law
+from ..notebook_view import NotebookView
 from ..prediction import check_level
 from ..transfer.eval_images import sampling_variance
 from .family_costs import Costs, FamilyRuns, fit_family, interpolated_costs, law_costs
@@ -28,7 +29,7 @@ _LEFT_OUT = ("target_error", "method", "reason")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CostRatio:
+class CostRatio(NotebookView):
     """The cost of a rival family over that of a reference at equal error. Made by `cost_ratio`.
 
     Attributes:

@@ -64,6 +64,10 @@ class HeldOut:
     best: tuple[np.ndarray, np.ndarray]
     all: tuple[np.ndarray, np.ndarray]
 
+    def __repr__(self) -> str:
+        points = ", ".join(f"{name} {len(us)}" for name, (us, _) in self.items())
+        return f"held out of ({self.window[0]:g}, {self.window[1]:g}]: points of {points}"
+
     def items(self) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
         """Name and points of each."""
         return ((name, getattr(self, name)) for name in ("hull", "best", "all"))

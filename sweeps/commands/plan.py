@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from scaling.command_line import print_note
 
 from ..grid import Plan
 from ..spec import SpecError
+from ..stopping import interrupted_by_signals
 from .base import SpecArgument, plan_of_spec, print_line
 
 if TYPE_CHECKING:
@@ -72,8 +74,9 @@ def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
     chosen = len(chosen_shapes(shapes))
     seconds = ABOUT_SECONDS * -(-chosen // engine.num_slots)
     _tell(f"measuring {chosen} of {len(shapes)} shapes, about {seconds:.0f} s; --no-measure leaves it out")
-    return estimate_plan(asked, engine, shapes, _tell)
+    with interrupted_by_signals():  # the workers that measure are ended
+        return estimate_plan(asked, engine, shapes, _tell)
 
 
 def _tell(line: str) -> None:
-    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+    print_note(line, stderr=True)

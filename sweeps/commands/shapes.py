@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+
+from scaling.command_line import print_note
 
 from ..spec import SpecError
 from .base import print_line
@@ -145,4 +146,4 @@ def _draw(found: "list[Found]", facts: dict[str, Any], title: str, path: Path) -
 
 
 def _tell(line: str) -> None:
-    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+    print_note(line, stderr=True)

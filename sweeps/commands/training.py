@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+
+from scaling.command_line import print_note
 
 from ..grid import Plan
 from ..run import run_sweep
@@ -64,7 +65,7 @@ def until_stopped(command: Callable[[], None]) -> None:
             command()
     except Interrupted as told:
         with suppress(OSError):  # the terminal may be gone
-            Console(stderr=True).print("stopped; the same command goes on from here")
+            print_line("stopped; the same command goes on from here", stderr=True)
         raise typer.Exit(told.exit_code) from None
 
 
@@ -89,4 +90,4 @@ def _report(plan: Plan, folder: Path, status: SweepStatus) -> None:
     collected(folder)
     run_ids = {config.run_id for config in plan.configs}
     print_line(write_summary(folder, plan.name, run_ids, tuned_columns(plan.configs)))
-    print_line(f"figures and summary.txt are in {folder}")
+    print_note(f"figures and summary.txt are in {folder}")

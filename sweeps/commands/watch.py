@@ -3,8 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.command_line import new_console
+
+from ..stopping import interrupted_by_signals
 from .base import FolderArgument
 
 __all__ = ["watch"]
@@ -18,4 +20,5 @@ def watch(
     """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""
     from ..watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
 
-    watch_folder(folder, every, once, Console())
+    with interrupted_by_signals():  # the terminal's cursor comes back
+        watch_folder(folder, every, once, new_console())

@@ -273,3 +273,22 @@ def test_the_status_of_a_few_runs_reads_their_files_only(tmp_path, monkeypatch):
     monkeypatch.setattr(run_tables.os, "listdir", lambda path: pytest.fail("it looked at all folders"))
     assert sweep_status(ids(2), paths).statuses == {"ok": 2}
     assert opened == [paths.run(run_id).records for run_id in ids(2)]
+
+
+@pytest.mark.parametrize(("zone", "clock"), [("UTC", "06:30"), ("XST-5:30", "12:00")])
+def test_times_are_local_and_name_their_zone(zone, clock, monkeypatch):
+    """By hand: 1 January 2025 06:30 UTC, and twenty hours later, on the next day where the zone says so."""
+    from sweeps.progress import ending, local_time
+
+    now = 1735713000.0
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        name = zone.split("-")[0]
+        assert local_time(now, now) == f"{clock}:00 {name}"
+        assert local_time(now - 86400, now) == f"2024-12-31 {clock}:00 {name}"
+        assert ending(60, now) == f"ends about {clock[:4]}1 {name}"
+        assert ending(86400, now) == f"ends about Thu {clock} {name}"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

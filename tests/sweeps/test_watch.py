@@ -84,7 +84,7 @@ def test_a_signal_ends_it_at_once_and_without_a_traceback(night, signum):
     assert process.stdout.readline().startswith(str(night.folder))  # it is under way
     process.send_signal(signum)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (128 + signum, "")
+    assert (process.returncode, errors) == (128 + signum, "stopped\n")
 
 
 def test_a_terminal_is_redrawn_in_place(night, monkeypatch):

@@ -12,7 +12,7 @@ from scaling.commands import COMMANDS
 from scaling.commands.base import Asked
 
 TESTS = {path: path.read_text() for path in Path(__file__).parents[2].rglob("test_*.py")}
-SHARED = {field.name for field in fields(Asked)}
+SHARED = {field.name for field in fields(Asked)} | {"_is_quiet"}  # --quiet, which both command lines add
 
 
 def options_of(command):
