@@ -34,7 +34,7 @@ HOFFMANN_2022_EXPONENTS = {
 }
 """What Hoffmann et al. 2022 (arXiv 2203.15556) print for language models, Table 2: a with its 10th and 90th percentile.
 
-Besiroglu et al. 2024 (arXiv 2404.10102) find that .46 does not follow from the runs behind it: .513, standard error .020.
+Besiroglu et al. 2024 (arXiv 2404.10102) find that .46 does not follow from the runs behind it: .513 +- .020.
 """
 
 
