@@ -152,11 +152,11 @@ SMALL = {
 
 
 FAULTS = {
-    "[page](gone.md)": "'gone.md' is not found",
-    "[anchor](index.md#gone)": "does not contain an anchor '#gone'",
+    "[page](gone.md)": "a link 'gone.md', but the target",
+    "[anchor](index.md#gone)": "a link 'index.md#gone', but there is no such anchor",
     "[reference][gone.name]": "Could not find cross-reference target 'gone.name'",
-    "![figure](gone.png)": "'gone.png' is not found",
-    "[root](/x)": "absolute link '/x'",
+    "![figure](gone.png)": "a link 'gone.png', but the target",
+    "[root](/x)": "an absolute link '/x'",
 }
 
 
