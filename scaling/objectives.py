@@ -93,6 +93,7 @@ OBJECTIVES = {
         Objective("binomial", _IDENTITY),
     )
 }
+"""The objectives of `fit_law` by name; the default is "log_least_squares"."""
 
 
 def find_objective(name: str, delta: float | None = None) -> Objective:

@@ -217,6 +217,7 @@ RECIPES = {
         length="700 epochs",  # an epoch sees as many views as there are images: 350 of two views each
     ),
 }
+"""The recipes by name, as `recipe` of a spec has them."""
 
 
 def find_recipe(name: str) -> Recipe:

@@ -48,6 +48,7 @@ _MODULES = (
 _LONG_TABLES = {"evals": read_evals, "measurements": read_measurements}
 
 DATASETS: dict[str, DataSet] = {each.name: each for module in _MODULES for each in module.DATA_SETS}
+"""The data sets by name, as `scaling datasets` lists them."""
 
 
 def find(name: str) -> DataSet:
@@ -105,8 +106,7 @@ def load(
 def paths(name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """Where the files of a data set lie, by the last part of their names; they are fetched where they are not here.
 
-    Raises:
-        As `load`.
+    It raises what `load` does.
     """
     return {Path(file.path).name: locate(file, folder) for file in find(name).files}
 
@@ -141,8 +141,7 @@ def path_or_data_set(source: str) -> str | Path | pd.DataFrame:
     """What `read_records` takes, of a path or of a data set's name; a path that exists wins.
 
     Raises:
-        ValueError: it is neither; near names are told.
-        As `load`.
+        ValueError: it is neither; near names are told. Else what `load` raises.
     """
     if Path(source).exists():
         return source

@@ -27,13 +27,15 @@ __all__ = ["APPROACHES", "HOFFMANN_2022_EXPONENTS", "OptimalAllocation", "interv
 _BIAS = 0.02  # of an exponent: what an envelope's staircase or one list of sizes makes of an exact law
 _OPEN_BIAS = 0.1  # of a + b, that is worth a word where it has no interval
 APPROACHES = ("envelope", "isoflop", "parametric")  # 1, 2 and 3 of Hoffmann et al. 2022
-# What Hoffmann et al. 2022 print for language models, Table 2: a with its 10th and 90th percentile. (Besiroglu et al.
-# 2024, arXiv 2404.10102, find that .46 does not follow from the runs behind it: .513, standard error .020.)
 HOFFMANN_2022_EXPONENTS = {
     "envelope": (0.50, 0.488, 0.502),
     "isoflop": (0.49, 0.462, 0.534),
     "parametric": (0.46, 0.454, 0.455),
 }
+"""What Hoffmann et al. 2022 (arXiv 2203.15556) print for language models, Table 2: a with its 10th and 90th percentile.
+
+Besiroglu et al. 2024 (arXiv 2404.10102) find that .46 does not follow from the runs behind it: .513 +- .020.
+"""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

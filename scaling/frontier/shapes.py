@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["DIMENSIONS", "SOVIT_EXPONENTS", "ShapeFit", "fit_shapes"]
 
 DIMENSIONS = ("width", "depth", "mlp_dim")
-SOVIT_EXPONENTS = {"width": 0.22, "depth": 0.45, "mlp_dim": 0.6}  # Alabdulmohsin et al. 2023, image classification
+SOVIT_EXPONENTS = {"width": 0.22, "depth": 0.45, "mlp_dim": 0.6}
+"""By which power of compute each grows: Alabdulmohsin et al. 2023 (arXiv 2305.13035), image classification."""
+
 _LEAST_COMPUTE_VALUES = 2  # values of compute at which the optimum must lie inside a sweep
 
 

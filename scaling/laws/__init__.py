@@ -19,6 +19,7 @@ LAWS: dict[str, Law] = {
         broken_power(1), transfer, log_linear, logit_linear, probit_linear, additive,
     )
 }  # fmt: skip
+"""The laws by name. `broken_power_2` to `broken_power_9` are names too, with that many breaks."""
 
 _BROKEN = re.compile(r"broken_power_([2-9])")
 

@@ -46,3 +46,4 @@ PUBLISHED_ESTIMATORS: dict[str, Callable[..., PublishedFit]] = {
         nezhurina2025,
     )
 }
+"""The estimators by name."""

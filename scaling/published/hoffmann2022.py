@@ -11,15 +11,20 @@ from .result import PublishedFit, check_pairs, least_of_grid
 
 __all__ = ["BESIROGLU_2024", "HOFFMANN_2022", "HOFFMANN_2022_ROUNDED", "compute_optimal_params", "hoffmann2022"]
 
-# Unrounded, from the TeX source of the paper: ln A, ln B, ln E, alpha, beta. The rounded ones are 0.016 nats off at the
-# size of Chinchilla.
 HOFFMANN_2022 = {
     "E": float(np.exp(0.5267228)), "A": float(np.exp(6.0073404)), "B": float(np.exp(6.0179186)),
     "alpha": 0.33917084, "beta": 0.2849083,
 }  # fmt: skip
-HOFFMANN_2022_ROUNDED = {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28}  # Eq. 10
-# Besiroglu et al. 2024 (arXiv 2404.10102): the same law refitted to the points read off the paper's Figure 4.
+"""Unrounded, from the TeX source of the paper: ln A, ln B, ln E, alpha, beta.
+
+The rounded ones are 0.016 nats off at the size of Chinchilla.
+"""
+
+HOFFMANN_2022_ROUNDED = {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28}
+"""As the paper prints them, Eq. 10."""
+
 BESIROGLU_2024 = {"E": 1.8169, "A": 482.01, "B": 2085.43, "alpha": 0.34781, "beta": 0.36585}
+"""Besiroglu et al. 2024 (arXiv 2404.10102): the same law refitted to the points read off the paper's Figure 4."""
 
 # The grid of the paper, section D.3: ln A, ln B, ln E, alpha, beta.
 _GRID = (

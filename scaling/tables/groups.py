@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VTAB_GROUPS", "extreme_tasks", "group_means", "task_gaps", "vtab_task"]
 
-# Zhai et al. 2019 (arXiv 1910.04867), Table 1: 19 tasks.
 VTAB_GROUPS: dict[str, tuple[str, ...]] = {
     "Natural": ("caltech101", "cifar100", "dtd", "flowers102", "pets", "sun397", "svhn"),
     "Specialized": ("camelyon", "eurosat", "resisc45", "retinopathy"),
@@ -24,6 +23,7 @@ VTAB_GROUPS: dict[str, tuple[str, ...]] = {
         "smallnorb_azimuth", "smallnorb_elevation",
     ),
 }  # fmt: skip
+"""The 19 tasks of VTAB by group: Zhai et al. 2019 (arXiv 1910.04867), Table 1."""
 
 # Other spellings in papers and in TensorFlow Datasets, without case, blanks, dashes and underscores.
 _SPELLINGS = {

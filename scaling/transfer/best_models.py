@@ -74,6 +74,7 @@ RULES = (
     *(Rule("transfer", points) for points in FITS),
     *(Rule(law, points) for points in _OF_LINES for law in _LINES),
 )
+"""The rules that `compare_best_models` compares."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

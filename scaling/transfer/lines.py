@@ -29,7 +29,9 @@ __all__ = ["AXIS_SCALINGS", "AccuracyLine", "compare_scalings", "fit_line"]
 _IDENTITY = Link("p", lambda p: p, np.ones_like, lambda z: z)
 AXIS_SCALINGS: dict[str, Link] = {"identity": _IDENTITY} | {
     name: LAWS[f"{name}_linear"].link or _IDENTITY for name in ("log", "logit", "probit")
-}  # both accuracies on the same one; "log" is -log(1 - p)
+}
+"""Scales by name, both accuracies on the same one: "identity", "log" (-log(1 - p)), "logit", "probit"."""
+
 _LOW_ACCURACY = 0.15  # below it the logit stretches accuracies most: Abnar et al. 2021 (arXiv 2110.02095), Figure 14
 _LEAST_CURVATURE_P = 1e-3  # below which the scatter counts as curved
 _ROUNDING = 1e-14  # a few units in the last place

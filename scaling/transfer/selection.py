@@ -13,7 +13,11 @@ from ..selection import check_selection, drawn_selection
 __all__ = ["ANCHORS", "HULL_POINTS", "TransferSelection", "check_anchors", "check_window"]
 
 HULL_POINTS = ("vertices", "near", "sampled")
-ANCHORS = ("chance", "flat_right")  # ends of a hull; "none" has neither
+"""What of a convex hull a law is fitted to: its vertices, the models near it, or points sampled along it."""
+
+ANCHORS = ("chance", "flat_right")
+"""Ends that a hull may be given: a guesser, and no gain right of the best model; "none" has neither."""
+
 _NUM_SAMPLES = 100  # points on a sampled hull
 
 

@@ -40,7 +40,9 @@ FITS: tuple[str, ...] = (
     "pareto",
     "all",
     "stochastic",
-)  # the first three are of the convex hull
+)
+"""What `compare_windows` fits the law to; the first three are of the convex hull."""
+
 _DEFAULT_FITS = ("vertices", "sampled", "near", "all", "stochastic")
 _NUM_SAMPLES = 100  # of a held-out hull
 

@@ -86,6 +86,7 @@ MEASUREMENTS = {
         no_upstream_classes,
     ),
 }
+"""The measurements by name, as `measure.names` of a spec has them."""
 
 
 def resolve_measurements(asked: "MeasureConfig", config: "RunConfig") -> "MeasureConfig":

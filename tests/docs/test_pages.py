@@ -1,0 +1,106 @@
+"""The pages of laws, tables, recipes and engines say what the code says, and their programs run."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from PIL import Image
+
+from scaling.laws import LAWS
+from scaling.schema import TABLES
+from sweeps.engines import ENGINES
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES_OF_LAWS = {name: "lines" if name.endswith("_linear") else name for name in LAWS}
+PROGRAMS = [DOCS / "records.md", *sorted((DOCS / "laws").glob("*.md"))]
+
+
+def script(name):
+    """A module of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks(path, language):
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_has_a_page_with_its_formula_and_letters(name):
+    path = DOCS / "laws" / f"{PAGES_OF_LAWS[name]}.md"
+    assert LAWS[name].formula in blocks(path, "text")[0].splitlines()
+    letters = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", path.read_text(), flags=re.MULTILINE))))
+    assert set(LAWS[name].params) <= letters
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_page_names_the_papers_of_its_law(name):
+    text = (DOCS / "laws" / f"{PAGES_OF_LAWS[name]}.md").read_text()
+    assert set(re.findall(r"arXiv [\d.]+\d", LAWS[name].source)) <= set(re.findall(r"arXiv [\d.]+\d", text))
+
+
+def test_the_table_of_laws_has_each_with_its_formula():
+    rows = re.findall(r"^\| (\[.*?) \| (.*?) \|", (DOCS / "laws" / "index.md").read_text(), flags=re.MULTILINE)
+    formulas = {name: formula for names, formula in rows for name in re.findall(r"`(\w+)`", names)}
+    assert set(formulas) == set(LAWS)
+    for name, law in LAWS.items():
+        assert law.formula.split(", T(p)")[0] == formulas[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES_OF_LAWS.values())))
+def test_a_figure_is_drawn_from_the_law_as_it_is(name, tmp_path):
+    figures = script("law_figures")
+    assert set(figures.FIGURES) == set(PAGES_OF_LAWS.values())
+    with Image.open(DOCS / "laws" / f"{name}.png") as image:
+        assert image.info["Description"] == figures.described(name), "run python docs/law_figures.py"
+    figures.draw(name, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 5000
+    assert f"({name}.png)" in (DOCS / "laws" / f"{name}.md").read_text()
+
+
+def rows_of(table):
+    """Of the section of a table: column and kind."""
+    section = re.search(rf"^## {table}\n(.*?)(?=^## |\Z)", (DOCS / "records.md").read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(r"^\| `(\w+)` \| (\w+) \| (.+) \|$", section[1], flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_page_of_the_tables_has_their_columns_and_no_other(table):
+    assert [row[:2] for row in rows_of(table)] == [(column.name, column.kind) for column in TABLES[table].values()]
+    assert all(len(meaning) > 3 for _, _, meaning in rows_of(table))
+
+
+def test_the_recipes_are_those_of_the_code():
+    text = (DOCS / "recipes.md").read_text()
+    assert script("tables").with_recipes(text) == text, "run python docs/tables.py"
+    assert "### small_scale" in text
+
+
+def test_the_page_of_engines_has_each():
+    headings = re.findall(r"^## (\w+)$", (DOCS / "engines.md").read_text(), flags=re.MULTILINE)
+    assert headings == list(ENGINES)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_runs(path, capsys):
+    for program in blocks(path, "python"):
+        exec(compile(program, path.name, "exec"), {})
+    assert path.stem == "index" or capsys.readouterr().out.strip()
+    plt.close("all")
+
+
+def test_spec_blocks_of_the_recipes_are_yaml_of_a_recipe():
+    import yaml
+
+    from sweeps.config import RecipeConfig
+
+    found = yaml.safe_load(blocks(DOCS / "recipes.md", "yaml")[0])
+    assert [RecipeConfig.model_validate(found["recipe"] | {"lr": lr}).mixup for lr in found["recipe"]["lr"]] == [
+        0,
+        0,
+        0,
+    ]
