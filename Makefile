@@ -49,12 +49,12 @@ test-browser: .venv/.browser
 # fails, fails them; the sweep of the first is trained anew.
 notebooks: .venv/.dev
 	rm -rf notebooks/runs/first_sweep
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+	IPYKERNEL_CELL_NAME=cell PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 	--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=240 \
 	--ExecutePreprocessor.extra_arguments=--InteractiveShell.system_raise_on_error=True notebooks/*.ipynb
 
 docs: .venv/.dev
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds

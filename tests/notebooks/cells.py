@@ -35,7 +35,6 @@ _HIDES = re.compile(r"filterwarnings|simplefilter|catch_warnings|2>|%%capture")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])")
 _WARNING = re.compile(r"\w+Warning")
 _NOT_SHOWN = re.compile(r"0x[0-9a-f]+|\x1b\[[0-9;]*m")  # addresses, colours
-_OF_A_CELL = re.compile(r"\S*[/\\]ipykernel_\d+[/\\]\d+\.py")  # the file that a warning is told to lie in
 _CLOSE = 0.02  # relative: other processors and library versions change the last digits shown, not the second
 # A command that fails is to fail the notebook.
 _FAILING_COMMANDS = "--InteractiveShell.system_raise_on_error=True"
@@ -76,8 +75,7 @@ def hides_warnings(source: str) -> bool:
 def texts(output: NotebookNode) -> list[str]:
     """Of an output all that is text."""
     shown = [text for kind, text in output.get("data", {}).items() if kind != "image/png"]
-    found = [output.get("text", ""), *map(str, shown), output.get("evalue", ""), *output.get("traceback", [])]
-    return [_OF_A_CELL.sub("", text) for text in found]
+    return [output.get("text", ""), *map(str, shown), output.get("evalue", ""), *output.get("traceback", [])]
 
 
 def faults(kept: NotebookNode, ran: NotebookNode) -> list[str]:
@@ -114,7 +112,7 @@ def _kinds(cell: NotebookNode) -> list[str]:
 def words_and_numbers(cell: NotebookNode) -> tuple[str, list[float]]:
     """Of a cell's texts the words, with # for each number, and the numbers."""
     parts = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-    text = _NOT_SHOWN.sub("", _OF_A_CELL.sub("", "".join(parts)))
+    text = _NOT_SHOWN.sub("", "".join(parts))
     numbers = [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
     return re.sub(r"[\s-]+", " ", _NUMBER.sub("#", text)).strip(), numbers
 
@@ -137,5 +135,5 @@ def executed(path: Path, folder: Path) -> NotebookNode:
         extra_arguments=[_FAILING_COMMANDS], resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
     beside_python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # `sweeps`, `scaling`
-    client.execute(env=os.environ | {"PATH": beside_python})
+    client.execute(env=os.environ | {"PATH": beside_python, "IPYKERNEL_CELL_NAME": "cell"})
     return notebook
