@@ -43,4 +43,10 @@ DATA_SETS = (
         84,
         tuple(TABLES),
     ),
+    _sweep(
+        "layer_probes",
+        "48 small ViTs and ResNets on Fashion-MNIST, 3 depths and 2 numbers of images: probes at every layer, 8 tasks",
+        "of the upstream set's test images",
+        48,
+    ),
 )
