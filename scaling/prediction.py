@@ -41,7 +41,7 @@ class Prediction:
         # A law of two inputs has two x for each value.
         asked = np.reshape(self.x, (columns[0].size, -1)) if columns[0].size else ()
         names = ["x", "median", "low", "high"]
-        lines = [f"{self.level:.4g} {self.kind} interval at {columns[0].size:,} x", _row(names)]
+        lines = [f"{100 * self.level:.4g}% {self.kind} interval", _row(names)]
         for row in range(columns[0].size):
             if _MOST_SHOWN // 2 <= row < columns[0].size - _MOST_SHOWN // 2:
                 lines += [_row(["..."])] if row == _MOST_SHOWN // 2 else []

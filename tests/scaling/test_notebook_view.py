@@ -228,7 +228,7 @@ def test_in_a_terminal_each_is_a_screen_at_most(results):
 def test_a_prediction_is_a_line_an_x_and_of_many_the_first_and_the_last(results):
     fit = results["Fit"]
     short = repr(fit.predict([1e13, 1e14], level=0.9)).splitlines()
-    assert short[0] == "0.9 confidence interval at 2 x"
+    assert short[0] == "90% confidence interval"
     assert short[1].split() == ["x", "median", "low", "high"]
     assert [line.split()[0] for line in short[2:]] == ["1e+13", "1e+14"]
     assert len(repr(fit.predict(1e13, level=0.9)).splitlines()) == 3
