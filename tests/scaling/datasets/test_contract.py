@@ -8,7 +8,7 @@ import pytest
 from scaling.datasets import DATASETS, load
 from scaling.schema import RECORDS
 
-TASK_COLUMN = r"[a-z0-9_]+_(\d+shot|finetune|zero_shot)(_top5)?_error"
+TASK_COLUMN = r"[a-z0-9_-]+_(\d+shot|finetune|zero_shot)(_top5)?_error"  # fashion-mnist is a task too
 POSITIVE = [
     "num_params",
     "flops_per_image",
