@@ -1,6 +1,10 @@
 import os
 from pathlib import Path
 
+# Before numpy and torch are imported, and for the processes that tests start: on models of 8 pixels two threads wait
+# for each other most of the time, and a test of training takes twenty times the CPU time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pandas as pd
 import pytest
 
