@@ -3,7 +3,7 @@ BIN := .venv/bin
 
 # Tests in so many processes, each file's in one of them: its fixtures are made once, and its tests keep their order.
 WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --durations 10
 
 # The browsers that the tests look for, in their order.
 BROWSERS := chromium chromium-browser google-chrome
