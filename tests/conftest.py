@@ -11,8 +11,7 @@ import pytest
 # Files whose tests one process runs when several share the work: they start processes of their own, so that two at once
 # would be too much for two cores, and share what takes seconds to make (a finished sweep, a Ray cluster).
 WHOLE_SWEEPS = ("chaos", "cli", "fashion_mnist", "planted_faults", "repeatable", "run", "two_runners")
-TOGETHER = {f"tests/sweeps/test_{name}.py": "whole sweeps" for name in WHOLE_SWEEPS}
-ENGINES = "tests/sweeps/engines/"
+TOGETHER = tuple(f"tests/sweeps/{name}" for name in ("engines/", *(f"test_{name}.py" for name in WHOLE_SWEEPS)))
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 
@@ -25,7 +24,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return ENGINES if file.startswith(ENGINES) else TOGETHER.get(file, file)
+            return "whole sweeps" if file.startswith(TOGETHER) else file
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 

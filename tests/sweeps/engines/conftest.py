@@ -7,6 +7,17 @@ from sweeps.engines import EngineOptions, Resources, make_engine
 STORE_BYTES = 80 * 2**20  # near the least that Ray takes
 
 
+def started(start, attempts=3):
+    """Ray gives a node 30 seconds to start, which two busy cores may not be enough for."""
+    for _ in range(attempts - 1):
+        try:
+            return start()
+        except Exception as error:  # Ray raises nothing narrower
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
+
+
 @pytest.fixture(scope="session")
 def cluster():
     """One node of 2 CPUs."""
@@ -14,7 +25,7 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         head = {"num_cpus": 2, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-        cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+        cluster = started(lambda: cluster_utils.Cluster(initialize_head=True, head_node_args=head))
     yield cluster
     cluster.shutdown()
 
