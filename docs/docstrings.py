@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Attribute, Class, Docstring, Extension, Object
 
 __all__ = ["Docstrings"]
 
@@ -21,7 +21,28 @@ def joined(text: str) -> str:
     return _SEVERAL.sub(lambda match: match[0].replace(", ", ",\N{NO-BREAK SPACE}"), text)
 
 
+def fields(cls: Class) -> str:
+    """The fields of a class as it lists them, with types and defaults: one block in place of a heading each."""
+    lines = [
+        f"{name}: {member.annotation}" + (f" = {member.value}" if member.value is not None else "")
+        for name, member in cls.members.items()
+        if isinstance(member, Attribute)
+        and member.annotation
+        and not name.startswith("_")
+        and "property" not in member.labels
+    ]
+    return "\n".join(["```python", *lines, "```"])
+
+
 class Docstrings(Extension):
     def on_object(self, *, obj: Object, **others: Any) -> None:
         if obj.docstring:
             obj.docstring.value = joined(fenced(obj.docstring.value))
+        if obj.name.startswith("__") and obj.name.endswith("__") and obj.name != "__call__":
+            obj.public = False  # what Python calls, no reader
+
+    def on_class(self, *, cls: Class, **others: Any) -> None:
+        """Of the classes that a spec's sections are; their pages show no members."""
+        if cls.name.endswith(("Config", "Spec")) and cls.path.startswith("sweeps."):
+            said = cls.docstring.value if cls.docstring else ""
+            cls.docstring = Docstring(f"{said}\n\n{fields(cls)}".strip(), parent=cls)

@@ -4,7 +4,6 @@ import importlib.util
 import re
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 

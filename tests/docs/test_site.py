@@ -1,5 +1,6 @@
 """The pages are built without a broken link, load nothing from elsewhere, and have every public name."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -71,7 +72,14 @@ def pages(site):
     return {path.relative_to(site).as_posix(): Page(path.read_text()) for path in site.rglob("*.html")}
 
 
-def test_every_page_is_in_the_navigation(site):
+def hooks():
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_navigation(site, pages):
     def names(nav):
         for entry in nav:
             value = entry if isinstance(entry, str) else next(iter(entry.values()))
@@ -81,10 +89,12 @@ def test_every_page_is_in_the_navigation(site):
     docs = ROOT / "docs"
     there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     there |= {f"notebooks/{path.name}" for path in (docs / "notebooks").glob("*.ipynb")}
+    listed |= set(hooks().law_pages(docs))
     assert listed == there
     assert {re.sub(r"\.(md|ipynb)$", ".html", name) for name in listed} <= {
         path.relative_to(site).as_posix() for path in site.rglob("*.html")
     }
+    assert {"power.html", "lines.html"} <= pages["laws/index.html"].links
 
 
 def test_nothing_is_loaded_from_another_host(site, pages):
