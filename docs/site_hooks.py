@@ -1,4 +1,4 @@
-"""For mkdocs: laws in the navigation, room for wide tables, nothing that would load a program from another host."""
+"""For mkdocs: laws in the navigation, room for wide tables, formulas without a program from another host."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Any
 __all__ = ["law_pages", "on_config", "on_page_markdown", "on_post_page"]
 
 _MERMAID = re.compile(r"<script type=\"module\">(?:(?!</script>).)*?cdnjs(?:(?!</script>).)*</script>", flags=re.DOTALL)
+# Such as $E = a C^{-b} + c$, but not in a program.
+_FORMULA = re.compile(r"<(pre|code|script|style)\b.*?</\1>|(\$\$?)([\w^{}()\\,.+= -]+)\2", flags=re.DOTALL)
 _WITHOUT_CONTENTS = {"experiments.md"}  # its tables of six columns take the place of the list beside them
 
 
@@ -30,6 +32,17 @@ def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     return markdown
 
 
-def on_post_page(output: str, **others: Any) -> str:
-    """Notebooks' pages would load a program for diagrams."""
-    return _MERMAID.sub("", output) if "cdnjs" in output else output
+def on_post_page(output: str, page: Any, **others: Any) -> str:
+    """Notebooks' pages would load a program for diagrams, and one for formulas: theirs need none."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return output
+    return _FORMULA.sub(_formula, _MERMAID.sub("", output))
+
+
+def _formula(match: re.Match[str]) -> str:
+    if match[3] is None:
+        return match[0]
+    text = match[3].replace("\\,", " ").replace("\\alpha", "&alpha;").replace("-", "&minus;")
+    raised = re.sub(r"\^\{(.*?)\}", r"<sup>\1</sup>", text)
+    lowered = re.sub(r"_\{(.*?)\}", r"<sub>\1</sub>", raised)
+    return f"<i>{lowered}</i>"

@@ -132,6 +132,14 @@ def test_every_link_within_the_site_leads_to_an_anchor(site, pages):
     assert checked > 500
 
 
+def test_formulas_of_notebooks_need_no_program(site):
+    page = (site / "notebooks" / "03_compute_frontiers.html").read_text()
+    assert "<i>E = a (C + d)<sup>&minus;b</sup> + c</i>" in page
+    for path in (site / "notebooks").glob("*.html"):
+        prose = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", path.read_text(), flags=re.DOTALL)
+        assert "$" not in prose, path.name
+
+
 @cache
 def public_names():
     found = {f"scaling.{name}" for name in sc.__all__ if name not in MODULES}
