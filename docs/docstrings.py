@@ -1,6 +1,7 @@
 """For mkdocstrings: docstrings as the house writes them, put as its parser wants them."""
 
 import re
+import textwrap
 from typing import Any
 
 from griffe import Attribute, Class, Docstring, Extension, Object
@@ -8,6 +9,8 @@ from griffe import Attribute, Class, Docstring, Extension, Object
 __all__ = ["Docstrings"]
 
 _EXAMPLE = re.compile(r"^( *)>>> .*(?:\n(?! *\n).+)*(?:\n+\1>>> .*(?:\n(?! *\n).+)*)*", flags=re.MULTILINE)
+_RETURNS = re.compile(r"^Returns:\n((?:(?: {4}.*)?\n?)+?)(?=^\S|\Z)", flags=re.MULTILINE)
+_TYPE = re.compile(r"[\w.]+(?:\[.*\])?")
 _SEVERAL = re.compile(r"^ +\*{0,2}\w+(?:, \*{0,2}\w+)+(?=: )", flags=re.MULTILINE)
 
 
@@ -19,6 +22,17 @@ def fenced(text: str) -> str:
 def joined(text: str) -> str:
     """Arguments that share a line, "a, b: ...", as one name, of which the parser makes no type."""
     return _SEVERAL.sub(lambda match: match[0].replace(", ", ",\N{NO-BREAK SPACE}"), text)
+
+
+def told(text: str) -> str:
+    """What is returned, in words with a colon in them: the parser would take those before it for a type."""
+
+    def in_words(match: re.Match[str]) -> str:
+        words, colon, _ = match[1].partition(":")
+        is_type = not colon or _TYPE.fullmatch(words.strip())
+        return match[0] if is_type else f"**Returns:** {textwrap.dedent(match[1]).strip()}\n\n"
+
+    return _RETURNS.sub(in_words, text)
 
 
 def fields(cls: Class) -> str:
@@ -37,7 +51,7 @@ def fields(cls: Class) -> str:
 class Docstrings(Extension):
     def on_object(self, *, obj: Object, **others: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = joined(fenced(obj.docstring.value))
+            obj.docstring.value = joined(fenced(told(obj.docstring.value)))
         if obj.name.startswith("__") and obj.name.endswith("__") and obj.name != "__call__":
             obj.public = False  # what Python calls, no reader
 

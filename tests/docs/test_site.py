@@ -155,6 +155,16 @@ def test_the_reference_has_every_public_name(pages):
     assert names - anchors == set()
 
 
+def test_what_is_returned_is_no_type_where_it_is_a_sentence(site):
+    page = (site / "reference" / "tuning.html").read_text()
+    assert "Returns:</strong> The rows of the chosen runs" in page
+    assert "<code>The rows of the chosen runs" not in page
+
+
+def test_special_methods_stand_in_no_reference(pages):
+    assert not {anchor for page in pages.values() for anchor in page.anchors if "__" in anchor.rpartition(".")[2]}
+
+
 def test_the_search_knows_the_pages(site):
     index = (site / "search" / "search_index.js").read_text()
     assert "laws/saturating_power.html" in index
