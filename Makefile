@@ -1,6 +1,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Tests in so many processes, each file's in one of them: its fixtures are made once, and its tests keep their order.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --durations 10
+
 # The browsers that the tests look for, in their order.
 BROWSERS := chromium chromium-browser google-chrome
 
@@ -28,14 +32,14 @@ run: .venv/.sweeps
 test: test-scaling test-sweeps test-docs
 
 test-scaling: .venv/.dev
-	$(BIN)/python -m pytest scaling tests/scaling tests/benchmarks
+	$(PYTEST) scaling tests/scaling tests/benchmarks
 
 test-sweeps: .venv/.dev
-	$(BIN)/python -m pytest sweeps tests/sweeps
+	$(PYTEST) sweeps tests/sweeps
 
 # The documents' commands and code, the pages built, each notebook in a fresh kernel.
 test-docs: .venv/.dev
-	$(BIN)/python -m pytest tests/docs tests/notebooks -m 'not slow'
+	$(PYTEST) tests/docs tests/notebooks -m 'not slow'
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow

@@ -1,10 +1,33 @@
 import os
 from pathlib import Path
 
+# Before numpy and torch are imported, and for the processes that tests start: on models of 8 pixels two threads wait
+# for each other most of the time, and a test of training takes twenty times the CPU time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pandas as pd
 import pytest
 
+# Files whose tests one process runs when several share the work: they start processes of their own, so that two at once
+# would be too much for two cores, and share what takes seconds to make (a finished sweep, a Ray cluster).
+WHOLE_SWEEPS = ("chaos", "cli", "fashion_mnist", "planted_faults", "repeatable", "run", "two_runners")
+TOGETHER = {f"tests/sweeps/test_{name}.py": "whole sweeps" for name in WHOLE_SWEEPS}
+ENGINES = "tests/sweeps/engines/"
+
 PUBLISHED = Path(__file__).parents[1] / "data" / "published"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadfile`, each file's tests in one process, and those of `TOGETHER` in the same."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return ENGINES if file.startswith(ENGINES) else TOGETHER.get(file, file)
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture

@@ -53,11 +53,12 @@ class Page(HTMLParser):
 
 
 def page_of(result):
+    before = plt.get_fignums()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         page = Page(result._repr_html_())
     assert page.open == []
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
     return page
 
 

@@ -39,6 +39,18 @@ _START_SECONDS = 300.0
 _KINDS = ("group", "group", "runner", "worker", "start")
 
 
+class Deck:
+    """Cards drawn at random, each once before any comes again: few draws show every kind."""
+
+    def __init__(self, cards: Sequence[str], rng: random.Random):
+        self._cards, self._random, self._left = cards, rng, list[str]()
+
+    def draw(self) -> str:
+        if not self._left:
+            self._left = self._random.sample(self._cards, len(self._cards))
+        return self._left.pop()
+
+
 @dataclass
 class Chaos:
     """Blows on one sweep.
@@ -56,6 +68,7 @@ class Chaos:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._random = random.Random(self.seed)
+        self._kinds, self._damages = Deck(_KINDS, self._random), Deck(tuple(_DAMAGES), self._random)
         self.plan: Plan = make_plan(parse_spec(SPEC))
         self.paths = SweepPaths(self.folder / "sweep")
         self._spec = self.folder / "spec.yaml"
@@ -64,9 +77,10 @@ class Chaos:
     def blow(self) -> str:
         """One blow, with damage before it where no runner is there; what was done."""
         if self._process is None or self._process.poll() is not None:
-            self._damage()
+            if self._groups:  # at the first start there is nothing to damage
+                self._damage()
             self._start()
-        kind = self._random.choice(_KINDS)
+        kind = self._kinds.draw()
         if kind == "start":
             time.sleep(self._random.uniform(0, 4))
         elif self._wait_for_training():
@@ -143,11 +157,7 @@ class Chaos:
 
     def _damage(self) -> None:
         """One of the damages; and where all runs are finished, of one run's records too, so that there is work."""
-        damages: list[Callable[[], None]] = [
-            self._cut_newest_checkpoint, self._cut_all_checkpoints, self._spoil_unfinished, self._spoil_finished,
-            self._leave_temporaries, self._halve_plan, lambda: None,
-        ]  # fmt: skip
-        self._random.choice(damages)()
+        _DAMAGES[self._damages.draw()](self)
         if all(run_status(config, self.paths) in FINISHED for config in self.plan.configs):
             self._spoil_finished()
 
@@ -193,6 +203,17 @@ class Chaos:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_name(f"{path.name}.99999999.tmp").write_bytes(b"half")
         self.told.append("leave temporaries")
+
+
+_DAMAGES: dict[str, Callable[[Chaos], None]] = {
+    "cut the newest checkpoint": Chaos._cut_newest_checkpoint,
+    "cut all checkpoints": Chaos._cut_all_checkpoints,
+    "spoil an unfinished run": Chaos._spoil_unfinished,
+    "spoil a finished run": Chaos._spoil_finished,
+    "leave temporaries": Chaos._leave_temporaries,
+    "halve the plan": Chaos._halve_plan,
+    "none": lambda chaos: None,
+}
 
 
 def _children(pid: int) -> list[int]:

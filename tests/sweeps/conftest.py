@@ -2,11 +2,14 @@
 
 import copy
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
 from PIL import Image
+from typer.testing import CliRunner
 
+from sweeps.cli import app
 from sweeps.grid import make_plan
 from sweeps.spec import parse_spec
 
@@ -54,6 +57,25 @@ def write_photos(folder: Path) -> None:
             (folder / split / name).mkdir(parents=True)
             for i in range(4):
                 Image.new("RGB", (9, 9), (i, 50, 0)).save(folder / split / name / f"{i}.png")
+
+
+class FinishedSweep(NamedTuple):
+    """That of `SPEC`, of eight runs, with what its command printed."""
+
+    spec: Path
+    folder: Path
+    output: str
+
+
+@pytest.fixture(scope="session")
+def tiny_sweep(tmp_path_factory):
+    """`sweeps run` on the small spec, by two workers, which nothing disturbed: to be read, or copied."""
+    place = tmp_path_factory.mktemp("tiny")
+    spec, folder = place / "spec.yaml", place / "out"
+    spec.write_text(yaml.safe_dump(changed()))
+    result = CliRunner().invoke(app, ["run", str(spec), "--out", str(folder), "--slots", "2"])
+    assert result.exit_code == 0, result.output
+    return FinishedSweep(spec, folder, result.output)
 
 
 @pytest.fixture

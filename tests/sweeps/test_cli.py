@@ -1,4 +1,5 @@
 import re
+import shutil
 import subprocess
 import sys
 
@@ -6,10 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from sweeps.cli import app
+from sweeps.frozen_plan import read_frozen_plan
 from sweeps.grid import make_plan
+from sweeps.jobs import run_trunk, write_failure
 from sweeps.paths import SweepPaths
 from sweeps.run import run_sweep
 from sweeps.spec import read_spec
+
+from .conftest import plan_of
 
 runner = CliRunner()
 
@@ -18,40 +23,30 @@ def call(*arguments):
     return runner.invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory):
-    """`sweeps run` on the small spec."""
-    import yaml
-
-    from .conftest import changed
-
-    folder = tmp_path_factory.mktemp("cli")
-    (folder / "spec.yaml").write_text(yaml.safe_dump(changed()))
-    result = call("run", folder / "spec.yaml", "--out", folder / "out", "--slots", 2)
-    assert result.exit_code == 0, result.output
-    return folder, result.output
-
-
-def test_run_leaves_tables_figures_and_a_summary(sweep):
-    folder, output = sweep
-    names = {path.name for path in (folder / "out").iterdir()}
+def test_run_leaves_tables_figures_and_a_summary(tiny_sweep):
+    folder, output = tiny_sweep.folder, tiny_sweep.output
+    names = {path.name for path in folder.iterdir()}
     assert {"records.parquet", "evals.parquet", "summary.txt", "spec.yaml"} <= names
     assert "8 ok" in output
-    assert (folder / "out" / "summary.txt").read_text() in output
+    assert (folder / "summary.txt").read_text() in output
 
 
-def test_run_again_trains_nothing(sweep):
-    folder, _ = sweep
-    result = call("run", folder / "spec.yaml", "--out", folder / "out")
+@pytest.fixture
+def copied(tiny_sweep, tmp_path):
+    """The finished sweep, to be changed."""
+    return shutil.copytree(tiny_sweep.folder, tmp_path / "copy")
+
+
+def test_run_again_trains_nothing(tiny_sweep, copied):
+    result = call("run", tiny_sweep.spec, "--out", copied)
     assert result.exit_code == 0
     assert "side by side" not in result.output  # nothing is trained
 
 
-def test_status_and_collect(sweep):
-    folder, _ = sweep
-    status = call("status", folder / "out")
+def test_status_and_collect(copied):
+    status = call("status", copied)
     assert (status.exit_code, bool(re.search(r"ok +8 ", status.output))) == (0, True)
-    collected = call("collect", folder / "out")
+    collected = call("collect", copied)
     assert collected.exit_code == 0
     assert "8 records in" in collected.output
 
@@ -153,10 +148,10 @@ def test_data_that_are_not_there_are_exit_2_before_any_run(write_spec, tmp_path)
     assert not (tmp_path / "out" / "runs").exists()
 
 
-def test_failed_runs_are_exit_1(write_spec, tmp_path):
-    """A teacher whose weights changed after its students were planned."""
-    teacher = call("run", write_spec(keep_model=True, steps=[20], train_examples=[200]), "--out", tmp_path / "teacher")
-    assert teacher.exit_code == 0
+def test_a_teacher_whose_weights_changed_after_its_students_were_planned_fails_them(write_spec, tmp_path):
+    trunk = plan_of(keep_model=True, steps=[20], train_examples=[200]).trunks[0]
+    trained = run_trunk(trunk, SweepPaths(tmp_path / "teacher"), "tiny", ("cpu",), lambda images, runs: None)
+    assert trained == {"ok": 1}
     model = next((tmp_path / "teacher").rglob("model.safetensors"))
     path = write_spec(recipe__teacher=str(model), steps=[20], train_examples=[200])
     plan, text = make_plan(read_spec(path)), path.read_text()
@@ -166,11 +161,8 @@ def test_failed_runs_are_exit_1(write_spec, tmp_path):
     assert [line.split(":")[0] for line in status.failures] == ["ValueError"]
 
 
-def test_a_changed_spec_is_exit_2_unless_it_is_accepted(sweep, write_spec, tmp_path):
-    import shutil
-
-    folder = shutil.copytree(sweep[0] / "out", tmp_path / "out")
-    result = call("run", write_spec(recipe__lr=1e-3), "--out", folder)
+def test_a_changed_spec_is_exit_2_unless_it_is_accepted(copied, write_spec):
+    result = call("run", write_spec(recipe__lr=1e-3), "--out", copied)
     assert result.exit_code == 2
     assert result.output.startswith("error: the runs that the spec asks for changed: 8 new, 8 no longer asked for (8")
     assert "  recipe.lr: 0.003 -> 0.001\n" in result.output
@@ -188,14 +180,9 @@ def test_two_runners_are_one_line_and_exit_2(write_spec, tmp_path):
     assert "is being run by another process" in result.output
 
 
-def test_failed_runs_are_trained_again_without_the_spec(sweep, tmp_path):
-    import shutil
-
-    from sweeps.frozen_plan import read_frozen_plan
-    from sweeps.jobs import write_failure
-
-    folder = shutil.copytree(sweep[0] / "out", tmp_path / "out")
-    paths, configs = SweepPaths(folder), read_frozen_plan(SweepPaths(folder)).plan().configs
+def test_failed_runs_are_trained_again_without_the_spec(copied):
+    folder, paths = copied, SweepPaths(copied)
+    configs = read_frozen_plan(paths).plan().configs
     for config, status, error in zip(configs, ("failed", "oom", "failed"), ("apple", "apple", "pear"), strict=False):
         write_failure(paths.run(config.run_id), config, "tiny", status, error, "")
     shutil.rmtree(paths.run(configs[3].run_id).folder)
@@ -211,8 +198,8 @@ def test_failed_runs_are_trained_again_without_the_spec(sweep, tmp_path):
     ("--status", "lost", "--status: must be one of ['failed', 'oom', 'all'], got 'lost'"),
     ("--option", "gpu", "--option: must be key=value, as partition=gpu, got 'gpu'"),
 ])  # fmt: skip
-def test_a_wrong_option_is_one_line_and_exit_2(sweep, option, value, fault):
-    result = call("retry", sweep[0] / "out", option, value)
+def test_a_wrong_option_is_one_line_and_exit_2(tiny_sweep, option, value, fault):
+    result = call("retry", tiny_sweep.folder, option, value)
     assert (result.exit_code, fault in result.output) == (2, True)
 
 

@@ -10,22 +10,27 @@ from sweeps.run import run_sweep
 from .conftest import changed, plan_of
 from .test_run import results
 
-CHANGES = {"train_examples": [200], "downstream__tasks": ["shapes"], "downstream__shots": [1]}
 
+def test_one_or_two_runs_side_by_side_give_the_same_records(tiny_sweep, tmp_path):
+    """Four of the runs again, one after the other; two workers trained them among others."""
+    changes = {"train_examples": [200]}
+    plan = plan_of(**changes)
+    status = run_sweep(plan, yaml.safe_dump(changed(**changes)), tmp_path, devices=["cpu"])
+    assert status.statuses == {"ok": 4}
+    run_ids = [config.run_id for config in plan.configs]
 
-def test_one_or_two_runs_side_by_side_give_the_same_records(tmp_path):
-    plan = plan_of(**CHANGES)
-    folders = {slots: tmp_path / str(slots) for slots in (1, 2)}
-    for slots, folder in folders.items():
-        status = run_sweep(plan, yaml.safe_dump(changed(**CHANGES)), folder, devices=["cpu"] * slots)
-        assert status.statuses == {"ok": 4}
+    def those(rows):
+        return rows[rows["run_id"].isin(run_ids)].reset_index(drop=True)
+
     # Not of nothing: the errors are among what is compared.
-    alone, together = (results(folder) for folder in folders.values())
+    alone, together = results(tmp_path), those(results(tiny_sweep.folder))
+    assert len(alone) == 4
     pd.testing.assert_frame_equal(alone, together, check_exact=True)
     evals = [
-        read_evals(f).sort_values(["run_id", "task", "probe", "draw"], ignore_index=True) for f in folders.values()
+        those(read_evals(folder)).sort_values(["run_id", "task", "probe", "num_shots", "draw"], ignore_index=True)
+        for folder in (tmp_path, tiny_sweep.folder)
     ]
     pd.testing.assert_frame_equal(*evals, check_exact=True)
-    for config in plan.configs:
-        metrics = [SweepPaths(folder).run(config.run_id).metrics.read_bytes() for folder in folders.values()]
+    for run_id in run_ids:
+        metrics = [SweepPaths(folder).run(run_id).metrics.read_bytes() for folder in (tmp_path, tiny_sweep.folder)]
         assert metrics[0] == metrics[1] != b""

@@ -46,11 +46,13 @@ def results(folder: Path) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A sweep that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("sweep") / "tiny"
-    plan = plan_of()
-    status = run_sweep(plan, yaml.safe_dump(changed()), folder, devices=["cpu", "cpu"])
+def finished(tiny_sweep, tmp_path_factory):
+    """A copy of a sweep that nothing disturbed, as `run_sweep` leaves it."""
+    plan, folder = plan_of(), tmp_path_factory.mktemp("sweep") / "tiny"
+    shutil.copytree(tiny_sweep.folder, folder)
+    for collected in [*folder.glob("*.parquet"), *folder.glob("*.png"), *folder.glob("*.txt")]:
+        collected.unlink()
+    status = sweep_status([config.run_id for config in plan.configs], SweepPaths(folder))
     assert status.statuses == {"ok": 8}
     return plan, folder
 
@@ -96,7 +98,7 @@ def test_a_larger_grid_trains_what_is_new_only(finished):
     assert [[config.steps for config in trunk.configs] for trunk in left] == [[60]] * 4
 
 
-# Twenty blows of -9 at random moments are what `test_chaos` is about.
+# Blows of -9 at random moments are what `test_chaos` is about.
 @pytest.mark.parametrize("blow", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGINT])
 def test_killed_in_the_middle_and_run_again_gives_the_same_records(finished, tmp_path, blow):
     plan, undisturbed = finished
