@@ -23,13 +23,17 @@ DOCS = [path for path in PAGES if path.name != "CHANGELOG.md"]
 APPS = {"scaling": scaling_app, "sweeps": sweeps_app}
 
 
+# Several pages have one command of the demo, by its name and by two folders: it runs once.
+ONE_SWEEP = re.compile(r"\bruns/demo\b|(?<=scaling report )demo\b")
+
+
 def shell_lines(program):
-    """The lines of the shell blocks that start with the program, each once, of one sweep, without its comment."""
+    """The lines of the shell blocks that start with the program, each once, without its comment; `\\` joins two."""
     lines = {
-        line.partition(" #")[0].strip().replace("runs/demo", "runs/night1")
+        ONE_SWEEP.sub("runs/night1", line.partition(" #")[0].strip()).replace("-o night1.html", "-o report.html")
         for path in DOCS
         for block in re.findall(r"```sh\n(.*?)```", path.read_text(), flags=re.DOTALL)
-        for line in block.splitlines()
+        for line in re.sub(r" *\\\n *", " ", block).splitlines()
         if line.startswith(f"{program} ")
     }
     return sorted(lines)
@@ -44,9 +48,13 @@ def quoted(pattern):
     return sorted(found)
 
 
+def group_of(program):
+    return typer.main.get_command(APPS[program])
+
+
 def commands_of(program):
     """By name, as typer has them."""
-    group = typer.main.get_command(APPS[program])
+    group = group_of(program)
     context = typer.Context(group)
     return {name: group.get_command(context, name) for name in group.list_commands(context)}
 
@@ -148,20 +156,23 @@ def test_a_command_of_a_night_runs(night, monkeypatch, line):
 
 @pytest.mark.parametrize("program", list(APPS))
 def test_a_command_in_prose_and_its_options_exist(program):
-    commands = commands_of(program)
+    commands = commands_of(program) | {"": group_of(program)}  # of `scaling --help` the second word is an option
     lines = [*quoted(rf"{program}\s"), *shell_lines(program)]
     assert lines
     for line in lines:
-        for name in re.findall(r"\w+", line.split()[1]):
-            assert name == "COMMAND" or name in commands, line
+        second = line.split()[1]
+        names = [""] if second.startswith("-") else re.findall(r"\w+", second)
+        for name in names:
+            assert name in {*commands, "COMMAND"}, line
         if "--" in line and "COMMAND" not in line:
-            assert set(re.findall(r"(?<!\S)\[?(--[\w-]+)", line)) <= options_of(commands[line.split()[1]]), line
+            assert set(re.findall(r"(?<!\S)\[?(--[\w-]+)", line)) <= options_of(commands[names[0]]), line
         for spec in re.findall(r"sweeps/configs/[\w.]+", line):
             assert (ROOT / spec).is_file() or spec.endswith("NAME.yaml"), line
 
 
 def test_an_option_in_prose_is_one_of_some_command():
     known = {name for program in APPS for command in commands_of(program).values() for name in options_of(command)}
+    known |= {name for program in APPS for name in options_of(group_of(program))}
     shown = {name for text in quoted("--") for name in re.findall(r"(?<!\S)(--[\w-]+)", text)}
     assert len(shown) > 20
     assert shown <= known

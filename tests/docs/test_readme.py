@@ -39,7 +39,9 @@ def test_the_readme_is_short():
 @pytest.mark.parametrize("path", PYTHON_PAGES, ids=relative)
 def test_a_page_runs_and_prints_what_it_shows(path, tmp_path):
     write_folder(tmp_path)
-    for block in run_page(path, tmp_path):
+    done = list(run_page(path, tmp_path))
+    assert any(block.printed.strip() for block in done)
+    for block in done:
         if block.shown is not None:
             assert same_text(block.printed, block.shown), block.printed
 
@@ -48,6 +50,7 @@ def test_the_pages_of_a_first_hour_run():
     names = {relative(path) for path in PYTHON_PAGES}
     assert names >= {"README.md", "docs/tutorial.md", "docs/faq.md", "docs/how_sure.md", "docs/analyses.md"}
     assert names >= {relative(path) for path in (ROOT / "docs" / "how_to").glob("*.md")}
+    assert names >= {relative(path) for path in (ROOT / "docs" / "laws").glob("*.md") if path.name != "index.md"}
 
 
 def test_words_and_numbers_of_an_output_are_compared():

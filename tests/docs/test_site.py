@@ -1,5 +1,6 @@
 """The pages are built without a broken link, load nothing from elsewhere, and have every public name."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -71,7 +72,14 @@ def pages(site):
     return {path.relative_to(site).as_posix(): Page(path.read_text()) for path in site.rglob("*.html")}
 
 
-def test_every_page_is_in_the_navigation(site):
+def hooks():
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_navigation(site, pages):
     def names(nav):
         for entry in nav:
             value = entry if isinstance(entry, str) else next(iter(entry.values()))
@@ -81,10 +89,12 @@ def test_every_page_is_in_the_navigation(site):
     docs = ROOT / "docs"
     there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     there |= {f"notebooks/{path.name}" for path in (docs / "notebooks").glob("*.ipynb")}
+    listed |= set(hooks().law_pages(docs))
     assert listed == there
     assert {re.sub(r"\.(md|ipynb)$", ".html", name) for name in listed} <= {
         path.relative_to(site).as_posix() for path in site.rglob("*.html")
     }
+    assert {"power.html", "lines.html"} <= pages["laws/index.html"].links
 
 
 def test_nothing_is_loaded_from_another_host(site, pages):
@@ -122,6 +132,14 @@ def test_every_link_within_the_site_leads_to_an_anchor(site, pages):
     assert checked > 500
 
 
+def test_formulas_of_notebooks_need_no_program(site):
+    page = (site / "notebooks" / "03_compute_frontiers.html").read_text()
+    assert "<i>E = a (C + d)<sup>&minus;b</sup> + c</i>" in page
+    for path in (site / "notebooks").glob("*.html"):
+        prose = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", path.read_text(), flags=re.DOTALL)
+        assert "$" not in prose, path.name
+
+
 @cache
 def public_names():
     found = {f"scaling.{name}" for name in sc.__all__ if name not in MODULES}
@@ -135,6 +153,16 @@ def test_the_reference_has_every_public_name(pages):
     # Of a function and its module of one name the function stands under its module.
     names = {name for name in public_names() if f"{name}.{name.rpartition('.')[2]}" not in anchors}
     assert names - anchors == set()
+
+
+def test_what_is_returned_is_no_type_where_it_is_a_sentence(site):
+    page = (site / "reference" / "tuning.html").read_text()
+    assert "Returns:</strong> The rows of the chosen runs" in page
+    assert "<code>The rows of the chosen runs" not in page
+
+
+def test_special_methods_stand_in_no_reference(pages):
+    assert not {anchor for page in pages.values() for anchor in page.anchors if re.search(r"\.__\w+__$", anchor)}
 
 
 def test_the_search_knows_the_pages(site):
