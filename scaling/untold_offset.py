@@ -20,11 +20,14 @@ _STEP = 1e-4  # of a derivative
 
 
 class _Posterior(Protocol):
-    x_unit: float
-    y_unit: float
-    lower: np.ndarray
-    upper: np.ndarray
-
+    @property
+    def x_unit(self) -> float: ...
+    @property
+    def y_unit(self) -> float: ...
+    @property
+    def lower(self) -> np.ndarray: ...
+    @property
+    def upper(self) -> np.ndarray: ...
     def log_density(self, coordinates: np.ndarray) -> np.ndarray: ...
 
 
