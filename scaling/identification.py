@@ -31,7 +31,7 @@ def check_range(fit: Fit) -> None:
 @np.errstate(all="ignore")  # of laws far from any data, of which a warning is then the result
 def find_warnings(fit: Fit, fixed: Mapping[str, float], minimum: Minimum) -> tuple[FitWarning, ...]:
     """Warnings of a fit, given the parameters that the user fixed and how the search ended."""
-    found = _at_bounds(fit, fixed) + _not_identified(fit, minimum.has_ended) + _narrow(fit)
+    found = _at_bounds(fit, fixed) + _not_identified(fit, minimum.has_ended) + _narrow(fit, fixed)
     if _is_ridge(fit):
         text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
         found.append(FitWarning("ridge", text))
@@ -90,8 +90,8 @@ def _move_together(one: np.ndarray, other: np.ndarray) -> bool:
     return float(np.ptp(one - other)) < _TOGETHER * float(np.ptp(one))
 
 
-def _narrow(fit: Fit) -> list[FitWarning]:
-    if fit.law.increasing:
+def _narrow(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
+    if fit.law.increasing or set(fixed) == set(fit.law.params):
         return []
     found = []
     for name, column in zip(fit.law.inputs, np.atleast_2d(fit.x.T), strict=True):

@@ -37,6 +37,8 @@ def say_stopped() -> None:
 
 def pipe_closed_quietly() -> None:
     """Write out standard output; where what reads it has seen enough, as `head` has, the rest is dropped in silence."""
+    if sys.stdout is None:  # closed by who started it
+        return
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -26,6 +26,7 @@ from .inputs import check_positive
 from .lack_of_fit import LEAST_P_VALUE, LEAST_SHAPE_P_VALUE, gain_p_value, thin, worst_part
 from .laws import Law, find_law
 from .threshold import threshold_curve
+from .untold_offset import untold_offset
 
 __all__ = ["RICHER", "StochasticFrontier", "central_curve", "fit_stochastic_frontier"]
 
@@ -109,7 +110,8 @@ def fit_stochastic_frontier(
     Its warnings (not issued): `few_effective_draws`, `under_one_decade`, and `poor_fit` where the runs contradict noise
     and excess in a third of x, so that the edge may pass far below some of them, or where a law with one parameter more
     (`RICHER`) fits far better, so that this one has the wrong shape and must not be extrapolated; `not_identified`
-    where parameters of the median curve lie outside their own intervals: the runs tell the curve, but not these.
+    where parameters of the median curve lie outside their own intervals: the runs tell the curve, but not these; of
+    `transfer` also where they do not tell e_ir.
 
     Raises:
         ValueError: bad input.
@@ -129,6 +131,8 @@ def fit_stochastic_frontier(
     threshold = np.exp(posterior.threshold) * posterior.y_unit
     poor = _poor_fit(draws, x, y, threshold, noise, scale, shape)
     is_exact = _is_exact(fit, x, y, threshold)
+    if law.name == "transfer" and not is_exact:
+        poor += untold_offset(posterior, coordinates, x, y)
     if law.name in RICHER and not is_exact:
         poor += _wrong_shape(fit, x, y, noise_std, float(np.max(posterior.log_density(coordinates))), rng)
     return StochasticFrontier(

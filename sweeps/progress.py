@@ -156,13 +156,16 @@ def format_seconds(seconds: float) -> str:
 
 def local_time(moment: float, now: float) -> str:
     """A time of `time.time()` as the clock here shows it, with the zone; of another day than now with the date."""
-    at = time.localtime(moment)
-    day = "" if at[:3] == time.localtime(now)[:3] else "%Y-%m-%d "
-    return time.strftime(f"{day}%H:%M:%S %Z", at)
+    return time.strftime(f"{_day(moment, now, 0)}%H:%M:%S %Z", time.localtime(moment))
 
 
 def ending(seconds: float, now: float) -> str:
-    """When what takes so long from now on ends, to the minute."""
-    at = time.localtime(now + seconds)
-    day = "" if at[:3] == time.localtime(now)[:3] else "%a "
-    return time.strftime(f"ends about {day}%H:%M %Z", at)
+    """When what takes so long from now on ends, to the minute; of another day within a week with the weekday."""
+    return time.strftime(f"ends about {_day(now + seconds, now, 6)}%H:%M %Z", time.localtime(now + seconds))
+
+
+def _day(moment: float, now: float, num_named: int) -> str:
+    """A format: nothing today, the weekday for so many days from now, else the date."""
+    if time.localtime(moment)[:3] == time.localtime(now)[:3]:
+        return ""
+    return "%a " if 0 < moment - now < num_named * 86400 else "%Y-%m-%d "

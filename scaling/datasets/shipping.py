@@ -5,8 +5,9 @@ python -m scaling.datasets.shipping runs/night1 data/sweeps/night1
 
 import argparse
 import hashlib
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +24,8 @@ _TOLD_BY = {
     "evals": (*KEY, "task", "method", "probe", "num_shots", "layer", "draw", "lr"),
     "measurements": (*KEY, "name", "dataset", "split", "layer", "head", "other"),
 }
+# A path from the root, a drive or a home: of the machine that ran it. "w16d1/8" and addresses have none.
+_OWN_PATH = re.compile(r"(?<![\w./:])(?:/[\w.-]+/|~[\w.-]*/|[A-Za-z]:\\)[^\s,}\]\"']*")
 
 
 def ship(sweep: Path, target: Path) -> list[Path]:
@@ -40,7 +43,7 @@ def ship(sweep: Path, target: Path) -> list[Path]:
         The files, spec.yaml last.
 
     Raises:
-        ValueError: no records, or a value out of range, with its rows.
+        ValueError: no records, a value out of range, with its rows, or a path of this machine in a text or the spec.
         FileNotFoundError: there is no such sweep, or it holds no spec.
     """
     tables = {
@@ -48,11 +51,22 @@ def ship(sweep: Path, target: Path) -> list[Path]:
         "evals": read_evals(sweep),
         "measurements": read_measurements(sweep),
     }
+    _check_no_paths({f"{name} of {table}": rows[name] for table, rows in tables.items() for name in rows}, sweep)
     target.mkdir(parents=True, exist_ok=True)
     spec = Path(shutil.copyfile(sweep / "spec.yaml", target / "spec.yaml"))
     files = [_write(rows, table, target) for table, rows in tables.items() if len(rows)]
     write_digests(target.parent)
     return [*files, spec]
+
+
+def _check_no_paths(columns: Mapping[str, pd.Series], sweep: Path) -> None:
+    texts = {"spec.yaml": (sweep / "spec.yaml").read_text(encoding="utf-8")}
+    for name, values in columns.items():
+        if not pd.api.types.is_numeric_dtype(values):
+            texts[name] = "\n".join(map(str, values.dropna().unique()))
+    for name, text in texts.items():
+        if found := _OWN_PATH.search(text):
+            raise ValueError(f"what is shipped must hold no path of the machine that ran it, {name} has {found[0]!r}")
 
 
 def write_digests(folder: Path) -> None:
@@ -80,7 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("sweep", type=Path, help="the folder of a sweep")
     parser.add_argument("target", type=Path, help="the folder to make, such as data/sweeps/night1")
     asked = parser.parse_args(arguments)
-    for path in ship(asked.sweep, asked.target):
+    try:
+        files = ship(asked.sweep, asked.target)
+    except (ValueError, FileNotFoundError) as error:
+        parser.error(str(error))
+    for path in files:
         print(f"{path}: {path.stat().st_size} bytes")
 
 

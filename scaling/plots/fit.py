@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
 from ..ensemble import EnsembleFit
-from ..errors import FitWarning
 from ..fit import Fit
 from ..grouped import GroupLaw
-from .style import BESIDE_COLOUR, LAW_COLOUR, decimal_ticks, draw_points, error_axis, legend_beside, new_axes
+from .style import (
+    BESIDE_COLOUR,
+    LAW_COLOUR,
+    decimal_ticks,
+    draw_points,
+    error_axis,
+    first_drawn,
+    law_at,
+    legend_beside,
+    new_axes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +41,8 @@ def plot_fit(
     """The points, the law solid over them and dashed beyond, a band, and the irreducible error where there is one.
 
     Args:
-        fit: from `fit_law`, of one variable, one group's of a joint fit (`of_group`), or from `fit_ensemble`.
+        fit: from `fit_law`, of one variable, one group's of a joint fit (`of_group`), or from `fit_ensemble`, which is
+            for what lies beyond the points and is drawn from their last factor of 8 on.
         groups: a label a point, for colour and marker.
         level, kind: of the band, as in `predict`.
         up_to: the largest x drawn (of a law that grows with x, the least); ten times beyond the points if not told.
@@ -62,13 +71,11 @@ def plot_fit(
 
 def _draw_law(ax: Axes, fit: Fit | GroupLaw | EnsembleFit, level: float, kind: str, up_to: float | None) -> None:
     increasing = not isinstance(fit, EnsembleFit) and fit.law.increasing
-    ends = [fit.x.min(), fit.x.max()]
+    ends = [first_drawn(fit), fit.x.max()]
     ends[0 if increasing else 1] = up_to or (ends[0] / _EXTRAPOLATED if increasing else ends[1] * _EXTRAPOLATED)
     grid = np.geomspace(min(ends), max(ends), 300)
     seen = (grid >= fit.x.min()) & (grid <= fit.x.max())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)  # how far it extrapolates is seen
-        band = fit.predict(grid, level, kind)
+    band = law_at(fit, grid, level, kind)
     name = "weighted mean of laws" if isinstance(fit, EnsembleFit) else f"{fit.law.name}: {fit.law.formula}"
     ax.plot(grid[seen], band.median[seen], "-", color=LAW_COLOUR, label=name)
     ax.plot(grid[~seen], band.median[~seen], "--", color=LAW_COLOUR, label="extrapolated")

@@ -21,6 +21,7 @@ from .style import (
     decimal_ticks,
     draw_points,
     error_axis,
+    first_drawn,
     law_at,
     legend,
     new_axes,
@@ -32,7 +33,6 @@ __all__ = ["plot_laws"]
 _EXTRAPOLATED = 10.0  # how far beyond the points laws are drawn, as a factor of x
 _DASHES = ("--", (0, (6, 2, 1, 2)), (0, (2, 1)), (0, (8, 3)))  # beyond the points: lines that run alike are told apart
 _NUM_GRID = 300
-_OF_ENSEMBLE = 8.0  # its members are fitted to the last factors of 8 and 4 in x: before, it says nothing
 _COLOURS = (*(colour for colour, _ in STYLES[:-1]), TRANSFER_COLOUR, BESIDE_COLOUR)  # without grey, which points have
 
 _Laws = Fit | FrontierFit | EnsembleFit
@@ -97,7 +97,7 @@ def _draw_law(
         return law
     colour = _COLOURS[place % len(_COLOURS)]
     if isinstance(fit, EnsembleFit):
-        grid, law = (values[grid >= fit.x.max() / _OF_ENSEMBLE] for values in (grid, law))
+        grid, law = (values[grid >= first_drawn(fit)] for values in (grid, law))
     is_before, is_after = grid < _fitted_x(fit).min(), grid > _fitted_x(fit).max()
     is_fitted = ~is_before & ~is_after
     ax.plot(grid[is_fitted], law[is_fitted], "-", color=colour, label=label)

@@ -18,8 +18,10 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..cells import number_rows
+from ..ensemble import EnsembleFit
 from ..errors import FitWarning
 from ..inputs import check_columns, check_names
+from ..members import REACHES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +40,7 @@ __all__ = [
     "decimal_ticks",
     "draw_points",
     "error_axis",
+    "first_drawn",
     "label_column",
     "label_points",
     "law_at",
@@ -231,6 +234,13 @@ def law_at(fit: Any, x: np.ndarray, *interval: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         return fit.predict(x, *interval)
+
+
+def first_drawn(fit: Any) -> float:
+    """Where a law's curve begins: at its first point; before its last factor of 8 in x an ensemble says nothing."""
+    if not isinstance(fit, EnsembleFit):
+        return float(fit.x.min())
+    return max(float(fit.x.min()), float(fit.x.max()) / max(reach for reach in REACHES if np.isfinite(reach)))
 
 
 def legend(ax: Axes, loc: Any) -> None:

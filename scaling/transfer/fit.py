@@ -229,7 +229,8 @@ def fit_transfer(
     Warns:
         FitWarning: `hidden_curvature` where alpha is near 1, the least that a concave hull can show, or where three
             points are the hull of many models; `poor_fit` where the models contradict the stochastic frontier, whose
-            saturation is not to be read then, or the one whose simulated worlds the intervals are of.
+            saturation is not to be read then, or the one whose simulated worlds the intervals are of; `not_identified`
+            where its e_ir, and so the saturation, can be anything from the best model to no error at all.
 
     Source: Abnar et al. 2021 (arXiv 2110.02095), section 2, Eq. 1, Definition 2.2.
 

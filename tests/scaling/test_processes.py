@@ -70,6 +70,15 @@ def test_ctrl_c_that_is_ignored_stays_so():
     assert done.stdout == "lives\n"
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_without_a_standard_output_there_is_no_traceback(program):
+    done = subprocess.run(
+        ["sh", "-c", SCRIPT.format(program) + " >&-", "sh", "--version"],
+        stderr=subprocess.PIPE, text=True, check=False, env=environment(), timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("arguments", ["datasets", "datasets --json", "--help"])
 def test_a_closed_pipe_is_silence(arguments):
     line = f"{SCRIPT.format('scaling')} | true"

@@ -211,6 +211,9 @@ def test_trap_12_under_one_decade_is_warned_of():
     with pytest.warns(FitWarning, match=r"0\.70 decades") as caught:
         fit_law("saturating_power", x, truth(x))
     assert [w.message.kind for w in caught] == ["under_one_decade"]
+    with pytest.warns(FitWarning, match=r"0\.70 decades"):
+        fit_law("power", x, truth(x), fixed={"b": 0.25})
+    assert fit_law("power", x, truth(x), fixed={"a": 0.5, "b": 0.25}).warnings == ()  # nothing is fitted
 
 
 @QUIET

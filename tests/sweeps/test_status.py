@@ -289,6 +289,7 @@ def test_times_are_local_and_name_their_zone(zone, clock, monkeypatch):
         assert local_time(now - 86400, now) == f"2024-12-31 {clock}:00 {name}"
         assert ending(60, now) == f"ends about {clock[:4]}1 {name}"
         assert ending(86400, now) == f"ends about Thu {clock} {name}"
+        assert re.fullmatch(rf"ends about \d{{4}}-\d\d-\d\d {clock} {name}", ending(7 * 86400, now))  # no second Wed
     finally:
         monkeypatch.undo()
         time.tzset()

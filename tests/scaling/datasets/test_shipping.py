@@ -67,6 +67,24 @@ def test_the_rows_are_those_of_the_run_folders_sorted_without_the_host(sweep, tm
     assert wide["one_1shot_error"].tolist() == [0.25] * 2
 
 
+@pytest.mark.parametrize("column", ["failure", "teacher", "upstream_dataset"])
+def test_a_path_of_the_machine_is_refused_and_nothing_is_written(sweep, tmp_path, column):
+    file = sweep / "runs" / "a" / "records.parquet"
+    write_records(pd.read_parquet(file).assign(**{column: "no file /home/me/birds/1.png"}), file)
+    with pytest.raises(ValueError, match=rf"{column} of records has '/home/me/birds/1.png'"):
+        ship(sweep, tmp_path / "data" / "one")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("path", ["/data/birds", "~/birds", "~me/birds", r"C:\birds"])
+def test_a_path_of_the_machine_in_the_spec_is_refused_in_one_line(sweep, tmp_path, path, capsys):
+    (sweep / "spec.yaml").write_text(f"name: sweep  # runs/demo, https://a.b/c/d, w16d1/8\nfolder: {path}\n")
+    with pytest.raises(SystemExit) as ended:
+        main([str(sweep), str(tmp_path / "one")])
+    assert ended.value.code == 2
+    assert f"spec.yaml has {path!r}" in capsys.readouterr().err
+
+
 def test_the_digests_are_those_of_sha256sum(sweep, tmp_path):
     ship(sweep, tmp_path / "data" / "one")
     ship(sweep, tmp_path / "data" / "other")

@@ -35,6 +35,12 @@ def test_an_ensemble_is_drawn_on_the_callers_axes():
     assert "95% prediction band" in ax.get_legend_handles_labels()[1]
 
 
+def test_an_ensemble_is_drawn_where_all_its_members_are_fitted():
+    """Before, those of the last factors of 8 and 4 run wherever they like."""
+    ax = sc.plots.plot_fit(sc.fit_ensemble(X, Y, laws=["power", "saturating_power"]))
+    assert X.max() / 8 <= line_of(ax, "weighted mean of laws").get_xdata().min() < X.max() / 7
+
+
 def test_lines_between_accuracies_are_refused():
     accuracy = np.linspace(0.2, 0.8, 8)
     with pytest.raises(ValueError, match="one positive variable, got 'logit_linear'"):
