@@ -44,6 +44,7 @@ __all__ = [
     "legend",
     "legend_above",
     "legend_beside",
+    "legend_clear",
     "name_lines",
     "new_axes",
     "probe_names",
@@ -243,10 +244,32 @@ def legend(ax: Axes, loc: Any) -> None:
         legend_beside(ax, fontsize="x-small")
 
 
+def legend_clear(ax: Axes, loc: Any = "best") -> None:
+    """As `legend`, but above the axes where no place among the points is free."""
+    legend(ax, loc)
+    figure = ax.get_figure(root=True)
+    if figure is None or figure.get_layout_engine() is None or ax.get_legend() is None:
+        return
+    figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    points = [ax.transData.transform(line.get_xydata()) for line in ax.lines if line.get_linestyle() == "None"]
+    if any(box.contains(*point) for line in points for point in line):
+        legend_above(ax)
+
+
 def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns: int = 2, **options: Any) -> None:
-    """Between the axes and its title, where it hides no point."""
+    """Between the axes and its title, where it hides no point; in one column where more would be wider than the axes,
+    which a layout would make narrow for it."""
     where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
-    ax.legend(fontsize="small", frameon=False, ncols=num_columns, **where, **options)
+    look: dict[str, Any] = {"fontsize": "small", "frameon": False} | where | options
+    width = ax.get_window_extent().width
+    drawn = ax.legend(ncols=num_columns, **look)
+    figure = ax.get_figure(root=True)
+    if num_columns == 1 or figure is None:
+        return
+    figure.draw_without_rendering()
+    if drawn.get_window_extent().width > width:
+        ax.legend(ncols=1, **look)
 
 
 def legend_beside(ax: Axes, **options: Any) -> None:

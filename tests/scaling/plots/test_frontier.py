@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 
 import scaling as sc
@@ -45,3 +47,14 @@ def test_laws_beside_have_their_names_and_a_printed_one_no_band():
     assert len(ax.collections) == 2  # the bands of the two frontiers
     line = next(line for line in ax.lines if str(line.get_label()).startswith("as printed"))
     np.testing.assert_allclose(line.get_ydata(), 0.5 * (line.get_xdata() / 1e15) ** -0.25 + 0.1)
+
+
+def test_the_legend_lies_over_no_run():
+    x = np.geomspace(1e9, 1e12, 200)
+    y = np.exp(np.random.default_rng(0).uniform(-2, 0, 200))  # everywhere, the lower left corner too
+    with warnings.catch_warnings(action="ignore", category=sc.FitWarning):
+        front = sc.fit_frontier(x, y, selection="stochastic", num_draws=20)
+    ax = sc.plots.plot_frontier(front)
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert not any(box.contains(*point) for point in ax.transData.transform(np.column_stack([x, y])))
