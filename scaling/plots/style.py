@@ -247,11 +247,11 @@ def legend(ax: Axes, loc: Any) -> None:
 def legend_clear(ax: Axes, loc: Any = "best") -> None:
     """As `legend`, but above the axes where no place among the points is free."""
     legend(ax, loc)
-    figure = ax.get_figure(root=True)
-    if figure is None or figure.get_layout_engine() is None or ax.get_legend() is None:
+    figure, inside = ax.get_figure(root=True), ax.get_legend()
+    if figure is None or figure.get_layout_engine() is None or inside is None:
         return
     figure.draw_without_rendering()
-    box = ax.get_legend().get_window_extent()
+    box = inside.get_window_extent()
     points = [ax.transData.transform(line.get_xydata()) for line in ax.lines if line.get_linestyle() == "None"]
     if any(box.contains(*point) for line in points for point in line):
         legend_above(ax)
