@@ -262,10 +262,12 @@ def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns:
     which a layout would make narrow for it."""
     where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
     look: dict[str, Any] = {"fontsize": "small", "frameon": False} | where | options
+    figure = ax.get_figure(root=True)
+    if figure is not None and num_columns > 1:
+        figure.draw_without_rendering()
     width = ax.get_window_extent().width
     drawn = ax.legend(ncols=num_columns, **look)
-    figure = ax.get_figure(root=True)
-    if num_columns == 1 or figure is None:
+    if figure is None or num_columns == 1:
         return
     figure.draw_without_rendering()
     if drawn.get_window_extent().width > width:
