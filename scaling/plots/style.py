@@ -89,6 +89,7 @@ _NO_UNIT = 1e15  # of larger numbers, which nobody calls by a letter
 _MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
+_CROWDED, _WIDE = (0.4, 0.6, 0.8, 0.9), 10.0  # ticks left out where the ends of the axis are so many times apart
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 _PALE = 0.4  # of white in the colour of a line that has another of its colour beside it
 _WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
@@ -198,7 +199,9 @@ def error_axis(ax: Axes, y: np.ndarray) -> None:
     top = y.max() * 1.15
     ax.set_ylim(y.min() * 0.75, min(top, 1.05) if y.max() <= 1 else top)
     if y.max() <= 1:
-        ax.yaxis.set_major_locator(FixedLocator(_ERROR_TICKS))
+        is_wide = y.max() > _WIDE * y.min()
+        ticks = [tick for tick in _ERROR_TICKS if not (is_wide and tick in _CROWDED)]
+        ax.yaxis.set_major_locator(FixedLocator(ticks))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
 
