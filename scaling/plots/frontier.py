@@ -16,8 +16,8 @@ from .style import (
     draw_points,
     error_axis,
     law_at,
-    legend,
     legend_beside,
+    legend_clear,
     new_axes,
     shown_name,
 )
@@ -68,7 +68,7 @@ def plot_frontier(
     if len(ax.get_legend_handles_labels()[0]) > _MOST_INSIDE:
         legend_beside(ax, fontsize="small")
     else:
-        legend(ax, "lower left")  # where no run can lie: below the frontier
+        legend_clear(ax, "lower left")  # below the frontier, where few runs lie
     return ax
 
 

@@ -47,6 +47,7 @@ __all__ = [
     "legend",
     "legend_above",
     "legend_beside",
+    "legend_clear",
     "name_lines",
     "new_axes",
     "probe_names",
@@ -91,6 +92,7 @@ _NO_UNIT = 1e15  # of larger numbers, which nobody calls by a letter
 _MOST_GROUPS = 20  # of points that have a colour of their own
 MODEL_LABEL = ("model_family", "model_variant")  # two families may have one variant, such as S/16
 _ERROR_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(k / 10 for k in range(2, 11)))
+_CROWDED, _WIDE = (0.4, 0.6, 0.8, 0.9), 10.0  # ticks left out where the ends of the axis are so many times apart
 _DARKEST, _LIGHTEST = 0.0, 0.85  # of the colour map: the end of viridis is too pale for a line on white
 _PALE = 0.4  # of white in the colour of a line that has another of its colour beside it
 _WITH_LEGEND = 10.0  # inches, of one plot with its legend beside it
@@ -200,7 +202,9 @@ def error_axis(ax: Axes, y: np.ndarray) -> None:
     top = y.max() * 1.15
     ax.set_ylim(y.min() * 0.75, min(top, 1.05) if y.max() <= 1 else top)
     if y.max() <= 1:
-        ax.yaxis.set_major_locator(FixedLocator(_ERROR_TICKS))
+        is_wide = y.max() > _WIDE * y.min()
+        ticks = [tick for tick in _ERROR_TICKS if not (is_wide and tick in _CROWDED)]
+        ax.yaxis.set_major_locator(FixedLocator(ticks))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
 
@@ -253,10 +257,34 @@ def legend(ax: Axes, loc: Any) -> None:
         legend_beside(ax, fontsize="x-small")
 
 
+def legend_clear(ax: Axes, loc: Any = "best") -> None:
+    """As `legend`, but above the axes where no place among the points is free."""
+    legend(ax, loc)
+    figure, inside = ax.get_figure(root=True), ax.get_legend()
+    if figure is None or figure.get_layout_engine() is None or inside is None:
+        return
+    figure.draw_without_rendering()
+    box = inside.get_window_extent()
+    points = [ax.transData.transform(line.get_xydata()) for line in ax.lines if line.get_linestyle() == "None"]
+    if any(box.contains(*point) for line in points for point in line):
+        legend_above(ax)
+
+
 def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns: int = 2, **options: Any) -> None:
-    """Between the axes and its title, where it hides no point."""
+    """Between the axes and its title, where it hides no point; in one column where more would be wider than the axes,
+    which a layout would make narrow for it."""
     where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
-    ax.legend(fontsize="small", frameon=False, ncols=num_columns, **where, **options)
+    look: dict[str, Any] = {"fontsize": "small", "frameon": False} | where | options
+    figure = ax.get_figure(root=True)
+    if figure is not None and num_columns > 1:
+        figure.draw_without_rendering()
+    width = ax.get_window_extent().width
+    drawn = ax.legend(ncols=num_columns, **look)
+    if figure is None or num_columns == 1:
+        return
+    figure.draw_without_rendering()
+    if drawn.get_window_extent().width > width:
+        ax.legend(ncols=1, **look)
 
 
 def legend_beside(ax: Axes, **options: Any) -> None:

@@ -14,7 +14,7 @@ from .style import (
     SELECTION_LABELS,
     TRANSFER_COLOUR,
     draw_points,
-    legend,
+    legend_clear,
     new_axes,
     shown_name,
 )
@@ -22,6 +22,8 @@ from .style import (
 __all__ = ["plot_transfer"]
 
 _MOST_RINGS = 40  # of models; more are smaller and faded, so that the models can be seen below them
+_NEAR = 0.08  # of the axis: two saturations nearer than that have their texts one above the other
+_LINE_POINTS = 12  # from one text to the next
 _MARGIN = 0.05  # left of and below the models, of the range up to upstream accuracy 1
 
 
@@ -51,21 +53,24 @@ def plot_transfer(
     hull = np.concatenate([best, trans.anchor_points])
     hull = hull[np.argsort(hull[:, 0], kind="stable")]
     ring: dict[str, Any] = {"ms": 8} if len(best) <= _MOST_RINGS else {"ms": 4, "mew": 0.4, "alpha": 0.12}
-    ax.plot(*hull.T, line, color=LAW_COLOUR, mfc="none", lw=1, label=marked, **ring)
+    look: dict[str, Any] = {"color": LAW_COLOUR, "mfc": "none", "lw": 1}
+    ax.plot(*hull.T, line, **look, **ring)
+    ax.plot([], [], line, **look, ms=6, label=marked)  # in the legend faded ones could not be seen
     if len(trans.anchor_points):
         name = f"anchor: {', '.join(trans.anchors)}"
         ax.plot(*trans.anchor_points.T, "x", color=LAW_COLOUR, ms=9, mew=2, label=name)
-    for result, colour, side in ((trans, TRANSFER_COLOUR, "bottom"), (beside, BESIDE_COLOUR, "top")):
-        if result is not None:
-            _draw_transfer_law(ax, result, level, colour, side)
+    laws = [(law, colour) for law, colour in ((trans, TRANSFER_COLOUR), (beside, BESIDE_COLOUR)) if law is not None]
+    for law, colour in laws:
+        _draw_transfer_law(ax, law, level, colour)
     if chance is not None:
         ax.axhline(chance, color="0.6", lw=1, ls="-.", label="chance")
     shown = trans.downstream if chance is None else np.append(trans.downstream, chance)
-    laws = [law for law in (trans, beside) if law is not None]
-    values = [*(law.saturation for law in laws if not _is_refuted(law)), *shown]
+    ends = [(law, colour) for law, colour in laws if not _is_refuted(law)]
+    values = [*(law.saturation for law, _ in ends), *shown]
     ax.set(xlabel="upstream accuracy", ylabel=f"{shown_name(task)} accuracy", xlim=(_below(trans.upstream, 1.0), 1))
     ax.set_ylim(_below(shown, max(values)), min(1.05, max(values) + 0.12 * (max(values) - min(shown))))
-    legend(ax, "best")
+    _name_saturations(ax, ends)
+    legend_clear(ax)
     return ax
 
 
@@ -83,7 +88,7 @@ def _is_refuted(trans: TransferFit) -> bool:
     return trans.stochastic is not None and any(warning.kind == "poor_fit" for warning in trans.warnings)
 
 
-def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, side: str) -> None:
+def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str) -> None:
     models = trans.upstream[trans.selected] if trans.stochastic is None else trans.upstream
     grid = np.linspace(models.min(), 0.999, 300)
     band, fitted = trans.predict(grid, level), grid <= models.max()
@@ -102,11 +107,22 @@ def _draw_transfer_law(ax: Axes, trans: TransferFit, level: float, colour: str, 
         ax.plot([], [], ls="none", label="the models contradict this law (poor_fit)")
         return
     ax.axhline(trans.saturation, color=colour, lw=1, ls=":")
-    beside = {"textcoords": "offset points", "xytext": (-3, 3 if side == "bottom" else -3), "ha": "right", "va": side}
-    text = f"saturation {trans.saturation:.2f}"
-    if any(warning.kind == "hidden_curvature" for warning in trans.warnings):
-        text = "end of a straight line: no saturation seen"
-        if trans.params["alpha"] >= HIDDEN_ALPHA:
-            text = f"{trans.selected.size + len(trans.anchor_points)} points: no curvature seen, so no saturation"
-    at = {"xycoords": ax.get_yaxis_transform(), "fontsize": "small", "color": colour}
-    ax.annotate(text, (1.0, trans.saturation), **at, **beside)
+
+
+def _name_saturations(ax: Axes, laws: Sequence[tuple[TransferFit, str]]) -> None:
+    """Each above its line, where few models are; of two lines near each other both above the upper."""
+    bottom, top = ax.get_ylim()
+    at, lift = np.inf, 0
+    for trans, colour in sorted(laws, key=lambda law: -law[0].saturation):
+        is_near = at - trans.saturation < _NEAR * (top - bottom)
+        at, lift = (at, lift + _LINE_POINTS) if is_near else (trans.saturation, 3)
+        where = {"xycoords": ax.get_yaxis_transform(), "xytext": (-3, lift), "textcoords": "offset points"}
+        ax.annotate(_end(trans), (1.0, at), ha="right", va="bottom", fontsize="small", color=colour, **where)
+
+
+def _end(trans: TransferFit) -> str:
+    if not any(warning.kind == "hidden_curvature" for warning in trans.warnings):
+        return f"saturation {trans.saturation:.2f}"
+    if trans.params["alpha"] >= HIDDEN_ALPHA:
+        return f"{trans.selected.size + len(trans.anchor_points)} points: no curvature seen, so no saturation"
+    return "end of a straight line: no saturation seen"

@@ -1,6 +1,11 @@
+import warnings
+from itertools import pairwise
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import scaling as sc
+from scaling.plots.style import error_axis
 
 from .helpers import labels
 
@@ -45,3 +50,26 @@ def test_laws_beside_have_their_names_and_a_printed_one_no_band():
     assert len(ax.collections) == 2  # the bands of the two frontiers
     line = next(line for line in ax.lines if str(line.get_label()).startswith("as printed"))
     np.testing.assert_allclose(line.get_ydata(), 0.5 * (line.get_xdata() / 1e15) ** -0.25 + 0.1)
+
+
+def test_the_legend_lies_over_no_run():
+    x = np.geomspace(1e9, 1e12, 200)
+    y = np.exp(np.random.default_rng(0).uniform(-2, 0, 200))  # everywhere, the lower left corner too
+    with warnings.catch_warnings(action="ignore", category=sc.FitWarning):
+        front = sc.fit_frontier(x, y, selection="stochastic", num_draws=20)
+    ax = sc.plots.plot_frontier(front)
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert not any(box.contains(*point) for point in ax.transData.transform(np.column_stack([x, y])))
+
+
+def test_ticks_of_two_decades_of_error_do_not_touch():
+    figure = Figure(figsize=(4.5, 3.0), layout="constrained")  # as a result shows itself
+    ax = figure.subplots()
+    ax.set_yscale("log")
+    error_axis(ax, np.array([0.02, 0.8]))
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels() if label.get_text()]
+    inside = sorted((box for box in boxes if ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1), key=lambda box: box.y0)
+    assert len(inside) >= 4
+    assert all(low.y1 <= high.y0 for low, high in pairwise(inside))

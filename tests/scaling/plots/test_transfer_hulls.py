@@ -1,5 +1,7 @@
 """Figures of mixtures, windows, sample sizes and hulls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,3 +102,12 @@ def test_the_gap_shows_its_rank_correlation():
         f"pets 5-shot (rank correlation {found.trend['spearman'][0]:+.2f})", "mean of the lower, of the upper half",
     ]  # fmt: skip
     assert ax.lines[0].get_ydata() == pytest.approx(found.table["gap"].to_numpy())
+
+
+def test_a_wide_legend_does_not_squeeze_the_figure_of_sample_sizes():
+    found = compare_sample_sizes(*models(), sizes=[20, 40, 100], num_trials=3)
+    failing = replace(found, table=found.table.assign(num_failed=1))
+    ax = sc.plots.plot_sample_sizes(failing, errors=("best", "fitting"))
+    ax.figure.draw_without_rendering()
+    assert "without a fit" in texts(ax)[0]
+    assert ax.get_window_extent().width > 0.7 * ax.figure.bbox.width
