@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from .cell_numbers import check_decimal
 from .checks import REQUIRED, are_plainly_sound, validate
-from .column_map import as_kinds, map_columns, text_columns
+from .column_map import as_kinds, check_required, is_of_finished_runs, map_columns, text_columns, warn_of_sums
 from .csv_tables import is_csv, read_csv_table
 from .partitions import partition_columns, partition_values
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
@@ -60,7 +60,8 @@ def read_records(
         columns: a table of your own: the name of each column of records with that of yours, an expression over yours,
             or several joined by commas, `{"upstream_error": "1 - top1 / 100", "run_id": "model,img_size"}`. All of
             your columns are kept. `run_id`, `step` and `weights` may be missing; the table is read into memory, and
-            task columns are its own.
+            task columns are its own. A csv file or DataFrame whose columns are named as they should be needs no
+            mapping: without `step` it is taken for one of finished runs, a row each, and `run_id` must not repeat.
         decimal: "." or ",", where a csv has cells that can be read two ways ("1,234"); None finds it out.
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
@@ -96,8 +97,11 @@ def read_records(
         validate_records(records)
     else:
         records = _read_records(source, columns, decimal, only)
+        check_required(records)
         validate_records(records)
         records = _filtered(records, weights, where)
+        if parquet is None:
+            warn_of_sums(records)
         if selection != "all":
             records = choose_rows(records, Choice(selection, x, y))
     if not wide or parquet is None:
@@ -219,7 +223,9 @@ def _read_records(
 ) -> pd.DataFrame:
     """Records, or a table of the user's own with the columns of records: texts of numbers in it are numbers."""
     if columns is None:
-        return _read_table(source, "records", decimal=decimal, only=only)
+        frame = _read_table(source, "records", decimal=decimal, only=only)
+        own = _parquet_path(source) is None and "upstream_error" in frame and is_of_finished_runs(frame)
+        return map_columns(frame, {}, frame[[]]) if own else frame
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
         _existing_files(Path(source), "records")
         names = {"texts": _texts_of("records"), "written": text_columns(columns)}

@@ -167,9 +167,18 @@ def test_a_model_that_was_only_evaluated_needs_no_upstream_error():
 
 
 @pytest.mark.parametrize("column", ["run_id", "step", "weights", "upstream_error"])
-def test_a_missing_column_is_named(column):
-    with pytest.raises(ValueError, match=f"column {column} is missing"):
-        read_records(records().drop(columns=[column]))
+def test_a_missing_column_is_named(column, tmp_path):
+    records().drop(columns=[column]).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=f"column {column} is missing; there is .*columns={{'upstream_error': "):
+        read_records(tmp_path / "a.parquet")
+
+
+def test_a_missing_column_of_a_frame_is_named():
+    for missing in ("run_id", "upstream_error"):
+        with pytest.raises(ValueError, match=f"column {missing} is missing; there is .*columns={{'upstream_error': "):
+            read_records(records().drop(columns=[missing]))
+    with pytest.raises(ValueError, match=r"column upstream_error is missing; there is model, top1\. .*--column 'up"):
+        read_records(pd.DataFrame({"model": ["a"], "top1": [80.0]}))
 
 
 def test_many_faults_are_named_at_once_and_counted():
