@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .cell_numbers import typed_frame
+from .cell_numbers import NUMBER, typed_frame
 from .checks import REQUIRED, as_numbers, percent_hint
 from .errors import issue
 from .inputs import check_columns
@@ -173,10 +173,17 @@ def _column(frame: pd.DataFrame, texts: pd.DataFrame, name: str, value: str) -> 
     try:
         numbers = evaluate(frame, value)
     except ValueError as error:
-        raise ValueError(f"{name} = {value!r}: {error}") from None
+        raise ValueError(f"{name} = {value!r}: {error}{_odd_names(frame, value)}") from None
     if _kind(name) == "count":
         numbers = _whole(numbers)
     return pd.Series(numbers, index=frame.index)
+
+
+def _odd_names(frame: pd.DataFrame, value: str) -> str:
+    """The columns whose names stand in an expression and need backticks there."""
+    bare = re.sub("`[^`]*`", "", value)
+    odd = [name for name in frame if isinstance(name, str) and not name.isidentifier() and name in bare]
+    return f"; is `{max(odd, key=len)}` meant, in backticks?" if odd else ""
 
 
 def _joined(columns: list[pd.Series]) -> pd.Series:
@@ -280,13 +287,24 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         raise ValueError(f"column {name!r} must hold numbers, it holds times")
     numbers = as_numbers(values)
-    bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
-    if bad.size:
-        raise ValueError(
-            f"column {name!r} must hold numbers; row {bad[0]} is {str(values.iloc[bad[0]])[:60]!r} ({bad.size} such)"
-            + percent_hint(values.iloc[bad])
-        )
+    bad = values[np.isnan(numbers) & values.notna().to_numpy()]
+    if len(bad):
+        raise ValueError(f"column {name!r} must hold numbers; {_no_number(values.reset_index(drop=True), bad)}")
     return numbers
+
+
+def _no_number(values: pd.Series, bad: pd.Series) -> str:
+    """Which cells keep a column from being numbers: of all that are none by themselves, where some are none anyhow."""
+    cells = values.dropna().astype(str).str.strip()
+    forms = {point: cells[cells.str.match(pattern)] for point, pattern in NUMBER.items()}
+    never = cells.drop(forms["."].index.union(forms[","].index))
+    if not never.empty:
+        return f"row {never.index[0]} is {never.iloc[0][:60]!r} ({len(never)} such)"
+    points, commas = (forms[one].drop(forms[other].index, errors="ignore") for one, other in (".,", ",."))
+    if not points.empty and not commas.empty:
+        first = f"row {commas.index[0]} is {commas.iloc[0]!r}, row {points.index[0]} is {points.iloc[0]!r}"
+        return f"{first}: a decimal comma and a decimal point"
+    return f"row {bad.index[0]} is {str(bad.iloc[0])[:60]!r} ({len(bad)} such){percent_hint(bad)}"
 
 
 def _check_percent(name: str, values: np.ndarray, percent: Collection[str], tree: ast.expr) -> None:

@@ -31,6 +31,10 @@ from .streaming import (
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 
+_OTHER_FORMS = {
+    ".xlsx": "read_excel", ".xls": "read_excel", ".ods": "read_excel", ".json": "read_json",
+    ".jsonl": "read_json(path, lines=True)",
+}  # fmt: skip
 _FEW_ROWS = 100  # of a table that is written value by value: beyond some hundred columns at once are faster
 
 # Of the few rows of a run these are most of what a reader of thousands does.
@@ -89,6 +93,7 @@ def read_records(
       run_id  step weights  upstream_error
     0      a    10    last             0.3
     """
+    _check_source(source)
     check_selection(selection)
     check_decimal(decimal)
     parquet = _parquet_path(source) if columns is None else None
@@ -185,6 +190,15 @@ def validate_records(frame: pd.DataFrame) -> None:
 
 
 # Reading ------------------------------------------------------------------------------------------------------
+
+
+def _check_source(source: Any) -> None:
+    if not isinstance(source, str | os.PathLike | pd.DataFrame):
+        raise ValueError(f"records are read from a path or a pandas DataFrame, got a {type(source).__name__}")
+    path = None if isinstance(source, pd.DataFrame) else Path(source)
+    if path is not None and path.suffix.lower() in _OTHER_FORMS and path.is_file():
+        way = f"read it with pandas.{_OTHER_FORMS[path.suffix.lower()]} and give the DataFrame"
+        raise ValueError(f"{path} is neither parquet nor csv: save it as csv, or {way}")
 
 
 def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:

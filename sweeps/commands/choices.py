@@ -16,7 +16,7 @@ def choices() -> dict[str, list[str]]:
 
     columns = list(RECORDS)
     return {
-        "RECORDS": list(DATASETS), "FAMILY": list(FAMILIES), "--engine": list(ENGINES),
-        "--status": ["all", "failed", "oom"], "--tracker": list(TRACKERS), "--law": list(LAWS), "--select": ["stochastic", *SELECTIONS],
+        "RECORDS": list(DATASETS), "FAMILY": list(FAMILIES), "--engine": list(ENGINES), "--tracker": list(TRACKERS),
+        "--status": ["all", "failed", "oom"], "--law": list(LAWS), "--select": ["stochastic", *SELECTIONS],
         "--x": columns, "--y": columns, "--by": columns,
     }  # fmt: skip

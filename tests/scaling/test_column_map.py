@@ -81,6 +81,19 @@ def test_a_sign_of_percent_in_some_cells_is_told():
             read_records(table(top1=["78.1", "79 %", "80"]), columns=columns)
 
 
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["78,3", "diverged", "81,2"], r"row 1 is 'diverged' \(1 such\)"),  # not the first, which is a number
+        (["78,3", None, "81.2"], "row 0 is '78,3', row 2 is '81.2': a decimal comma and a decimal point"),
+        (["78,3", "81,O", "diverged"], r"row 1 is '81,O' \(2 such\)"),
+    ],
+)
+def test_the_cell_that_keeps_a_column_from_being_numbers_is_told(cells, message):
+    with pytest.raises(ValueError, match=message):
+        read_records(table(top1=cells), columns=COLUMNS)
+
+
 def test_a_row_of_sums_is_told():
     frame = pd.DataFrame(
         {"run_id": ["a", "b", "Total:"], "compute_flops": [1.0, 2.0, 3.0], "upstream_error": [0.5, 0.4, None]}
@@ -191,6 +204,7 @@ def test_texts_of_numbers_in_a_frame_are_numbers():
         ({"run_id": "model,img sise"}, "column 'img sise' is missing; there is img size"),
         ({"run_id": "model"}, r"must not repeat; row 1 is the second with 'vit' .* run_id='model,img size'"),
         ({"run_id": "top1 / 2"}, "column 'top1 / 2' is missing"),
+        ({"compute_flops": "2 * img size"}, r"odd names stand in `backticks`; is `img size` meant, in backticks\?"),
         ({"compute_flops": "model * 2"}, "column 'model' must hold numbers; row 0 is 'vit'"),
         ({"compute_flops": "1 / (GMACs - 9)"}, r"must be finite; row 1 is inf \(GMACs = 9; 1 such\)"),
         ({"compute_flops": "log(GMACs - 9)"}, r"must be finite; row 0 is nan"),

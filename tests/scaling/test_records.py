@@ -181,6 +181,19 @@ def test_a_missing_column_of_a_frame_is_named():
         read_records(pd.DataFrame({"model": ["a"], "top1": [80.0]}))
 
 
+@pytest.mark.parametrize(("name", "reader"), [("a.xlsx", "read_excel"), ("b.JSON", "read_json")])
+def test_a_file_of_another_form_is_told(tmp_path, name, reader):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(ValueError, match=rf"neither parquet nor csv: save it as csv, or .*pandas\.{reader}"):
+        read_records(tmp_path / name)
+
+
+@pytest.mark.parametrize("source", [[{"run_id": "a"}], {"run_id": ["a"]}, None])
+def test_a_source_of_another_type_is_told(source):
+    with pytest.raises(ValueError, match="read from a path or a pandas DataFrame, got a "):
+        read_records(source)
+
+
 def test_many_faults_are_named_at_once_and_counted():
     with pytest.raises(ValueError, match="column step is missing") as error:
         validate_records(records(30, upstream_error=50.0).drop(columns=["step"]))
