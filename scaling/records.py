@@ -253,7 +253,8 @@ def _existing_files(path: Path, table: str) -> list[Path]:
         raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
     files = _table_files(path, table)
     if not files and table == "records":
-        raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
+        begun = " yet: a sweep of which no run has ended" if (path / "plan.jsonl").exists() else ""
+        raise ValueError(f"no {table} in {path}{begun or f': it holds no runs/*/{table}.parquet and no parquet file'}")
     return files
 
 

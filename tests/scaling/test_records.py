@@ -194,6 +194,14 @@ def test_a_source_of_another_type_is_told(source):
         read_records(source)
 
 
+def test_a_sweep_that_has_only_begun_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"it holds no runs/\*/records.parquet and no parquet file"):
+        read_records(tmp_path)
+    (tmp_path / "plan.jsonl").write_text("{}")
+    with pytest.raises(ValueError, match="no records in .* yet: a sweep of which no run has ended"):
+        read_records(tmp_path)
+
+
 def test_many_faults_are_named_at_once_and_counted():
     with pytest.raises(ValueError, match="column step is missing") as error:
         validate_records(records(30, upstream_error=50.0).drop(columns=["step"]))
