@@ -198,7 +198,7 @@ def test_a_sweep_that_has_only_begun_is_told(tmp_path):
     with pytest.raises(ValueError, match=r"it holds no runs/\*/records.parquet and no parquet file"):
         read_records(tmp_path)
     (tmp_path / "plan.jsonl").write_text("{}")
-    with pytest.raises(ValueError, match="no records in .* yet: a sweep of which no run has ended"):
+    with pytest.raises(ValueError, match=r"no records in .* yet: a sweep of which no run has ended"):
         read_records(tmp_path)
 
 
