@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["NO_VALUE", "check_decimal", "percent_columns", "trimmed", "typed_columns", "typed_frame"]
+__all__ = ["NO_VALUE", "NUMBER", "check_decimal", "percent_columns", "trimmed", "typed_columns", "typed_frame"]
 
 # pyarrow makes the functions of `compute` at run time.
 pc: Any = pyarrow.compute
@@ -34,7 +34,7 @@ def _number_pattern(point: str, other: str) -> str:
     return rf"^{_SIGN}(?:(?:{grouped})(?:{point}\d*)?|{plain}){_BLANK}?%?$"
 
 
-_NUMBER = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", r"\.")}
+NUMBER = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", r"\.")}
 _TWO_WAYS = rf"^{_SIGN}[1-9]\d{{0,2}}[.,]\d{{3}}{_BLANK}?%?$"
 _OTHER = {".": ",", ",": "."}
 _LEADING_ZERO = r"^[+-]?0\d"
@@ -147,9 +147,9 @@ def _merges_ids(cells: pa.ChunkedArray, values: pa.ChunkedArray) -> bool:
 
 def _read_words(given: pa.ChunkedArray, cells: pa.ChunkedArray) -> _Column:
     head = given.slice(0, _FEW)
-    if all(_first_that_fails(head, pattern) is not None for pattern in _NUMBER.values()):
+    if all(_first_that_fails(head, pattern) is not None for pattern in NUMBER.values()):
         return _Column(_flags(given, cells), "text")
-    fails = {point: _first_that_fails(given, pattern) for point, pattern in _NUMBER.items()}
+    fails = {point: _first_that_fails(given, pattern) for point, pattern in NUMBER.items()}
     points = [point for point, example in fails.items() if example is None]
     if len(points) == 2:
         unsure = given.filter(pc.match_substring_regex(given, _TWO_WAYS))
@@ -174,7 +174,7 @@ def _flags(given: pa.ChunkedArray, cells: pa.ChunkedArray) -> pa.ChunkedArray:
 def _decimal_of(found: dict[str, _Column], point_is_usual: bool) -> str:
     said: dict[str, tuple[str, str]] = {}
     for name, column in found.items():
-        if column.form in _NUMBER:
+        if column.form in NUMBER:
             said.setdefault(column.form, (name, column.example))
     if len(said) == 2:
         (one, first), (two, second) = said.values()
@@ -196,7 +196,7 @@ def _values(column: _Column, decimal: str) -> pa.ChunkedArray:
     """Cells that can be read one way only are, whatever separator the rest of the table has."""
     if column.form == "text" or not pa.types.is_string(column.cells.type):
         return column.cells
-    point = column.form if column.form in _NUMBER else decimal
+    point = column.form if column.form in NUMBER else decimal
     percent = pc.ends_with(column.cells, "%")
     is_percent = pc.any(percent).as_py()
     if is_percent and not pc.all(percent).as_py():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .schema import KEY, TABLES, Column
 
-__all__ = ["REQUIRED", "are_plainly_sound", "as_numbers", "column_faults", "validate"]
+__all__ = ["REQUIRED", "are_plainly_sound", "as_numbers", "column_faults", "percent_hint", "validate"]
 
 REQUIRED = {
     "records": (*KEY, "upstream_error"),
@@ -104,7 +104,8 @@ def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row
     if column.kind == "text":
         return faults
     numbers = as_numbers(values)
-    faults += fault("must be a number", np.isnan(numbers) & ~missing)
+    bad = np.isnan(numbers) & ~missing
+    faults += [line + percent_hint(values[bad]) for line in fault("must be a number", bad)]
     return faults + [line for rule, bad in _range_rules(numbers, column.kind) for line in fault(rule, bad)]
 
 
@@ -115,6 +116,11 @@ def as_numbers(values: pd.Series) -> np.ndarray:
     if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
         values = pd.to_numeric(values, errors="coerce")
     return values.to_numpy(dtype=float, na_value=np.nan)
+
+
+def percent_hint(cells: pd.Series) -> str:
+    """Of cells that are no numbers: 23% beside 0.23 stays text, since 23 beside 23% would be either."""
+    return " (a column has % in all its cells or in none)" if any(str(cell).endswith("%") for cell in cells) else ""
 
 
 def _must_have_value(frame: pd.DataFrame, column: Column) -> np.ndarray:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .cell_numbers import typed_frame
-from .checks import as_numbers
+from .cell_numbers import NUMBER, typed_frame
+from .checks import REQUIRED, as_numbers, percent_hint
+from .errors import issue
 from .inputs import check_columns
 from .schema import KEY, RECORDS
 
-__all__ = ["as_kinds", "map_columns", "text_columns"]
+__all__ = ["as_kinds", "check_required", "is_of_finished_runs", "map_columns", "text_columns", "warn_of_sums"]
 
 _MOST_CHARACTERS = 1000
 _WHOLE = 1e-9  # 1e6 * 86.57 is 86570000.00000001: a count that is whole but for rounding
@@ -32,6 +33,9 @@ _REFUSED = {
     ast.BoolOp: "and/or", ast.IfExp: "a condition", ast.Lambda: "a function", ast.Constant: "a text or constant",
     ast.BinOp: "an operator", ast.UnaryOp: "an operator", ast.Tuple: "a comma",
 }  # fmt: skip
+_NAMED_COLUMNS = 12  # of those that there are, in a message
+_NEAR = 2  # how far beyond the other percents one may lie that is written as a fraction
+_SUMS = ("total", "sum", "mean", "average", "avg", "median", "summe", "gesamt", "mittelwert", "durchschnitt", "moyenne")
 _WORDS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 
 
@@ -86,7 +90,38 @@ def map_columns(
         mapped["status"] = _status(mapped)
     mapped = as_kinds(mapped)
     _check_keys(mapped, frame, columns)
-    return mapped[[*columns, *missing, *(name for name in mapped if name not in columns and name not in missing)]]
+    first = dict.fromkeys([*columns, *KEY])
+    return mapped[[*first, *(name for name in mapped if name not in first)]]
+
+
+def is_of_finished_runs(frame: pd.DataFrame) -> bool:
+    """Whether what the key of records lacks in a table is plain: a row a run, or one step of a run that is named."""
+    return any(name not in frame for name in KEY) and ("run_id" in frame or "step" not in frame)
+
+
+def check_required(frame: pd.DataFrame) -> None:
+    """One line of the columns that records must have, what there is, and how to say which is which."""
+    missing = [name for name in REQUIRED["records"] if name not in frame]
+    if not missing:
+        return
+    if "upstream_error" in missing and is_of_finished_runs(frame):
+        missing = ["upstream_error"]
+    there = ", ".join(str(name) for name in list(frame)[:_NAMED_COLUMNS]) or "none"
+    more = f" and {len(frame.columns) - _NAMED_COLUMNS} more" if len(frame.columns) > _NAMED_COLUMNS else ""
+    which = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
+    raise ValueError(
+        f"bad records: {which} missing; there is {there}{more}. Say what upstream_error is in your table: "
+        "columns={'upstream_error': '1 - top1 / 100'}, at a terminal --column 'upstream_error=1 - top1 / 100'; "
+        "run_id, step, weights may then be missing"
+    )
+
+
+def warn_of_sums(records: pd.DataFrame) -> None:
+    """Spreadsheets end with a row of sums, which is no run."""
+    last = str(records["run_id"].iloc[-1]) if len(records) else ""
+    if last.strip(" :").lower() in _SUMS:
+        way = f"where={f'run_id != {last!r}'!r}"
+        issue(UserWarning(f"the last row, {last!r}, seems to sum up the others; {way} leaves it out"))
 
 
 def text_columns(columns: Mapping[str, str]) -> set[str]:
@@ -138,10 +173,17 @@ def _column(frame: pd.DataFrame, texts: pd.DataFrame, name: str, value: str) -> 
     try:
         numbers = evaluate(frame, value)
     except ValueError as error:
-        raise ValueError(f"{name} = {value!r}: {error}") from None
+        raise ValueError(f"{name} = {value!r}: {error}{_odd_names(frame, value)}") from None
     if _kind(name) == "count":
         numbers = _whole(numbers)
     return pd.Series(numbers, index=frame.index)
+
+
+def _odd_names(frame: pd.DataFrame, value: str) -> str:
+    """The columns whose names stand in an expression and need backticks there."""
+    bare = re.sub("`[^`]*`", "", value)
+    odd = [name for name in frame if isinstance(name, str) and not name.isidentifier() and name in bare]
+    return f"; is `{max(odd, key=len)}` meant, in backticks?" if odd else ""
 
 
 def _joined(columns: list[pd.Series]) -> pd.Series:
@@ -185,7 +227,7 @@ def evaluate(frame: pd.DataFrame, expression: str) -> np.ndarray:
                 name = quoted.get(name, name)
                 if name not in used:
                     used[name] = _numbers(frame, name)
-                    _check_percent(name, percent, tree)
+                    _check_percent(name, used[name], percent, tree)
                 return used[name]
             case ast.BinOp(op=op) if type(op) in _BINARY:
                 return _BINARY[type(op)](value(node.left), value(node.right))
@@ -245,19 +287,46 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         raise ValueError(f"column {name!r} must hold numbers, it holds times")
     numbers = as_numbers(values)
-    bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
-    if bad.size:
-        raise ValueError(
-            f"column {name!r} must hold numbers; row {bad[0]} is {str(values.iloc[bad[0]])[:60]!r} ({bad.size} such)"
-        )
+    bad = values[np.isnan(numbers) & values.notna().to_numpy()]
+    if len(bad):
+        raise ValueError(f"column {name!r} must hold numbers; {_no_number(values.reset_index(drop=True), bad)}")
     return numbers
 
 
-def _check_percent(name: str, percent: Collection[str], tree: ast.expr) -> None:
-    """1 - 76.5% / 100 would pass for an error."""
+def _no_number(values: pd.Series, bad: pd.Series) -> str:
+    """Which cells keep a column from being numbers: of all that are none by themselves, where some are none anyhow."""
+    cells = values.dropna().astype(str).str.strip()
+    forms = {point: cells[cells.str.match(pattern)] for point, pattern in NUMBER.items()}
+    never = cells.drop(forms["."].index.union(forms[","].index))
+    if not never.empty:
+        return f"row {never.index[0]} is {never.iloc[0][:60]!r} ({len(never)} such)"
+    points, commas = (forms[one].drop(forms[other].index, errors="ignore") for one, other in (".,", ",."))
+    if not points.empty and not commas.empty:
+        first = f"row {commas.index[0]} is {commas.iloc[0]!r}, row {points.index[0]} is {points.iloc[0]!r}"
+        return f"{first}: a decimal comma and a decimal point"
+    return f"row {bad.index[0]} is {str(bad.iloc[0])[:60]!r} ({len(bad)} such){percent_hint(bad)}"
+
+
+def _check_percent(name: str, values: np.ndarray, percent: Collection[str], tree: ast.expr) -> None:
+    """1 - 76.5% / 100 would pass for an error, and so would 1 - 0.765 / 100 beside 1 - 78.3 / 100."""
     constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    if name in percent and any(number in (100, 0.01) for number in constants):
+    if not any(number in (100, 0.01) for number in constants):
+        return
+    if name in percent:
         raise ValueError(f"column {name!r} is written with % and is a fraction already, 23% is 0.23: leave out the 100")
+    small, large = np.flatnonzero((values > 0) & (values <= 1)), values[values > 1]
+    if small.size and large.size and _are_fractions_of(values[small], large):
+        issue(
+            UserWarning(
+                f"column {name!r} seems to mix percent and fractions: row {small[0]} is {values[small[0]]:g},"
+                f" others are {large.min():g} to {large.max():g} ({small.size} such)"
+            )
+        )
+
+
+def _are_fractions_of(small: np.ndarray, large: np.ndarray) -> bool:
+    """Whether small values would be among the large ones as percent; an error of .5 % beside one of 3 % would not."""
+    return 100 * small.min() >= large.min() / _NEAR and 100 * small.max() <= large.max() * _NEAR
 
 
 def _check_finite(numbers: np.ndarray, used: dict[str, np.ndarray]) -> None:

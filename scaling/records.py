@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from .cell_numbers import check_decimal
 from .checks import REQUIRED, are_plainly_sound, validate
-from .column_map import as_kinds, map_columns, text_columns
+from .column_map import as_kinds, check_required, is_of_finished_runs, map_columns, text_columns, warn_of_sums
 from .csv_tables import is_csv, read_csv_table
 from .partitions import partition_columns, partition_values
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
@@ -31,6 +31,10 @@ from .streaming import (
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 
+_OTHER_FORMS = {
+    ".xlsx": "read_excel", ".xls": "read_excel", ".ods": "read_excel", ".json": "read_json",
+    ".jsonl": "read_json(path, lines=True)",
+}  # fmt: skip
 _FEW_ROWS = 100  # of a table that is written value by value: beyond some hundred columns at once are faster
 
 # Of the few rows of a run these are most of what a reader of thousands does.
@@ -60,7 +64,8 @@ def read_records(
         columns: a table of your own: the name of each column of records with that of yours, an expression over yours,
             or several joined by commas, `{"upstream_error": "1 - top1 / 100", "run_id": "model,img_size"}`. All of
             your columns are kept. `run_id`, `step` and `weights` may be missing; the table is read into memory, and
-            task columns are its own.
+            task columns are its own. A csv file or DataFrame whose columns are named as they should be needs no
+            mapping: without `step` it is taken for one of finished runs, a row each, and `run_id` must not repeat.
         decimal: "." or ",", where a csv has cells that can be read two ways ("1,234"); None finds it out.
         probe, layer: which linear probe the columns `<task>_<k>shot_error` show: the mean over its draws.
         weights: which weights' rows to keep: "last", "ema", "best"; None keeps all.
@@ -88,6 +93,7 @@ def read_records(
       run_id  step weights  upstream_error
     0      a    10    last             0.3
     """
+    _check_source(source)
     check_selection(selection)
     check_decimal(decimal)
     parquet = _parquet_path(source) if columns is None else None
@@ -96,8 +102,11 @@ def read_records(
         validate_records(records)
     else:
         records = _read_records(source, columns, decimal, only)
+        check_required(records)
         validate_records(records)
         records = _filtered(records, weights, where)
+        if parquet is None:
+            warn_of_sums(records)
         if selection != "all":
             records = choose_rows(records, Choice(selection, x, y))
     if not wide or parquet is None:
@@ -183,6 +192,15 @@ def validate_records(frame: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------------------------
 
 
+def _check_source(source: Any) -> None:
+    if not isinstance(source, str | os.PathLike | pd.DataFrame):
+        raise ValueError(f"records are read from a path or a pandas DataFrame, got a {type(source).__name__}")
+    path = None if isinstance(source, pd.DataFrame) else Path(source)
+    if path is not None and path.suffix.lower() in _OTHER_FORMS and path.is_file():
+        way = f"read it with pandas.{_OTHER_FORMS[path.suffix.lower()]} and give the DataFrame"
+        raise ValueError(f"{path} is neither parquet nor csv: save it as csv, or {way}")
+
+
 def _parquet_path(source: str | os.PathLike[str] | pd.DataFrame) -> Path | None:
     """Where parquet lies; None for a frame, and for a csv file, which is read whole."""
     return None if isinstance(source, pd.DataFrame) or is_csv(Path(source)) else Path(source)
@@ -219,7 +237,9 @@ def _read_records(
 ) -> pd.DataFrame:
     """Records, or a table of the user's own with the columns of records: texts of numbers in it are numbers."""
     if columns is None:
-        return _read_table(source, "records", decimal=decimal, only=only)
+        frame = _read_table(source, "records", decimal=decimal, only=only)
+        own = _parquet_path(source) is None and "upstream_error" in frame and is_of_finished_runs(frame)
+        return map_columns(frame, {}, frame[[]]) if own else frame
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
         _existing_files(Path(source), "records")
         names = {"texts": _texts_of("records"), "written": text_columns(columns)}
@@ -233,7 +253,8 @@ def _existing_files(path: Path, table: str) -> list[Path]:
         raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
     files = _table_files(path, table)
     if not files and table == "records":
-        raise ValueError(f"no {table} in {path}: it holds no runs/*/{table}.parquet and no parquet file")
+        begun = " yet: a sweep of which no run has ended" if (path / "plan.jsonl").exists() else ""
+        raise ValueError(f"no {table} in {path}{begun or f': it holds no runs/*/{table}.parquet and no parquet file'}")
     return files
 
 

@@ -342,7 +342,9 @@ def _check_law(law: Law, noise_std: float | None) -> None:
 def _check_runs(law: Law, x: np.ndarray, y: np.ndarray) -> None:
     least = _RUNS_PER_PARAMETER * len(law.params)
     if x.size < least:
-        raise FitError(f"a stochastic frontier of {law.name!r} needs at least {least} runs, got {x.size}")
+        raise FitError(
+            f"a stochastic frontier of {law.name!r} needs at least {least} runs, got {x.size}: take pareto, or fit all"
+        )
     if np.ptp(np.log(x)) == 0:
         raise FitError(f"all x are equal ({x[0]:g}): they say nothing of how y changes with x")
     if np.ptp(y) == 0:

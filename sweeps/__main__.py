@@ -19,7 +19,7 @@ def main() -> None:
 
         run()  # imports what the command takes
     except ModuleNotFoundError as error:
-        sys.exit(f"error: {error.name} is not installed: pip install 'vision-scaling-laws[sweeps]'")
+        sys.exit(f"error: {error.name} is not installed: pip install '.[sweeps]' in the folder you cloned")
     finally:
         pipe_closed_quietly()
 

@@ -165,6 +165,7 @@ def fit_shapes(
         raise ValueError("runs must have a row or more, got none")
     check_names("dimensions", dimensions)
     runs = runs[finished_rows(runs)]
+    _check_one_family(runs)
     t = positive_column(runs, compute)
     values = loss_column(runs, y)
     shape = {name: positive_column(runs, name) for name in dimensions}
@@ -181,6 +182,16 @@ def fit_shapes(
     result = ShapeFit(draws, reasons, middle)
     issue(*result.warnings)
     return result
+
+
+def _check_one_family(runs: pd.DataFrame) -> None:
+    """A width of one family is no width of another."""
+    families = sorted(map(str, runs["model_family"].dropna().unique())) if "model_family" in runs else []
+    if len(families) > 1:
+        raise ValueError(
+            f"runs must be of one model family, got {', '.join(families)}: "
+            f"choose one, runs[runs['model_family'] == {families[-1]!r}]"
+        )
 
 
 def _center(shape: dict[str, np.ndarray], center: Mapping[str, float] | None) -> dict[str, float]:

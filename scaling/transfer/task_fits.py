@@ -40,7 +40,7 @@ def fit_tasks(
     Args:
         records: a row a model, as `read_records` returns; a model that lacks a task is left out of that task.
         upstream: column of the upstream error.
-        group: column that tells the upstream data sets apart; None: there is one.
+        group: column that tells the upstream data sets apart; None, or no column `upstream_dataset`: there is one.
         tasks: downstream columns; None: every `<task>_<k>shot_error` and `<task>_finetune_error`.
         level: of the intervals, which contain what those of `fit_transfer` do.
         groups: column of labels of models that are not independent, such as "trunk_id"; as in `fit_transfer`.
@@ -72,6 +72,8 @@ def fit_tasks(
     check_level(level)
     if groups is not None and not isinstance(groups, str):
         raise ValueError(f"groups must be the name of a column, got {type(groups).__name__}")
+    if group == "upstream_dataset" and group not in records:
+        group = None
     records = records[finished_rows(records)]
     check_columns(records, upstream, *(name for name in (group, groups) if name is not None))
     if group is not None and records[group].isna().any():

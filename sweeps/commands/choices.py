@@ -5,6 +5,7 @@ __all__ = ["choices"]
 
 def choices() -> dict[str, list[str]]:
     """By option, "--engine"; of one command, "run --engine"; of an argument, its name in capitals."""
+    from scaling.datasets import DATASETS
     from scaling.laws import LAWS
     from scaling.schema import RECORDS
     from scaling.selection import SELECTIONS
@@ -15,7 +16,7 @@ def choices() -> dict[str, list[str]]:
 
     columns = list(RECORDS)
     return {
-        "FAMILY": list(FAMILIES), "--engine": list(ENGINES), "--status": ["all", "failed", "oom"],
-        "--tracker": list(TRACKERS), "--law": list(LAWS), "--select": ["stochastic", *SELECTIONS],
+        "RECORDS": list(DATASETS), "FAMILY": list(FAMILIES), "--engine": list(ENGINES), "--tracker": list(TRACKERS),
+        "--status": ["all", "failed", "oom"], "--law": list(LAWS), "--select": ["stochastic", *SELECTIONS],
         "--x": columns, "--y": columns, "--by": columns,
     }  # fmt: skip

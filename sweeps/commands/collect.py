@@ -67,5 +67,5 @@ def _track(paths: SweepPaths, tracker: str) -> None:
         written, folder = track(paths, tracker)
     except ModuleNotFoundError as error:
         package = (error.name or tracker).partition(".")[0]
-        raise SpecError(f"{package} is not installed: pip install 'vision-scaling-laws[{tracker}]'") from error
+        raise SpecError(f"{package} is not installed: pip install '.[{tracker}]' in the folder you cloned") from error
     print_line(f"{plural(written, 'run')} written for {tracker} in {Path(folder)}, unchanged ones left as they are")

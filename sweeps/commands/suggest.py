@@ -17,7 +17,7 @@ __all__ = ["suggest"]
 
 
 def suggest(
-    records: Annotated[Path, typer.Argument(help="A sweep's folder, or a parquet or csv file of records.")],
+    records: Annotated[str, typer.Argument(help="A sweep's folder, a parquet or csv file, or a data set's name.")],
     target_compute: Annotated[float, typer.Option(help="The x whose prediction is to become narrower.")],
     x: Annotated[str, typer.Option(help="Column that the law is a function of.")] = "compute_flops",
     y: Annotated[str | None, typer.Option(help="Column of the error; default upstream_error.")] = None,
@@ -36,6 +36,8 @@ def suggest(
     as_json: Annotated[bool, typer.Option("--json", help="Plain values instead of text.")] = False,
 ) -> None:
     """Show which cells to train next: those that most narrow a prediction for their FLOPs."""
+    from scaling.datasets import path_or_data_set
+
     from ..advice import Question, advise_groups  # pandas and the fits, which other commands do without
     from ..candidates import spec_cells
     from ..present_fit import held_runs, read_runs
@@ -49,8 +51,9 @@ def suggest(
     options = {"budget": budget, "max_flops": max_flops, "count": count, "level": level, "seed": seed}
     question = Question(target_compute, x, error, law, select, **options)
     try:
-        runs = read_runs(records, x, error, where)
-        cells = spec_cells(spec, held_runs(records), x) if spec else None
+        source = path_or_data_set(records)
+        runs = read_runs(source, x, error, where)
+        cells = spec_cells(spec, held_runs(source), x) if spec else None
         advice, reasons = advise_groups(runs.frame, question, cells, by)
     except ValueError as fault:
         raise SpecError(str(fault)) from fault

@@ -25,7 +25,8 @@ def package(name: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        raise ValueError(f"engine: {name} is not installed: pip install 'vision-scaling-laws[{extra}]'") from None
+        way = f"pip install '.[{extra}]' in the folder you cloned"
+        raise ValueError(f"engine: {name} is not installed: {way}") from None
 
 
 def worker_environment(options: EngineOptions) -> dict[str, str]:

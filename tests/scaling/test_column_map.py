@@ -44,6 +44,65 @@ def test_what_the_key_lacks_is_filled():
     assert read_records(table(), columns={"upstream_error": "1 - top1/100"})["run_id"].tolist()[0] == "row 0"
 
 
+def test_a_table_of_finished_runs_needs_no_mapping(tmp_path):
+    (tmp_path / "a.csv").write_text("run_id,compute_flops,upstream_error\n007,1e18,52 %\nb,1e19,38 %\n")
+    found = read_records(tmp_path / "a.csv")
+    assert found[["run_id", "step", "weights", "status"]].values.tolist() == [
+        ["007", 0, "last", "ok"],
+        ["b", 0, "last", "ok"],
+    ]
+    assert found["upstream_error"].tolist() == [0.52, 0.38]
+    frame = pd.DataFrame({"compute_flops": [1.0, 2.0], "upstream_error": [0.5, 0.4]})
+    assert read_records(frame)["run_id"].tolist() == ["row 0", "row 1"]
+    stepped = read_records(frame.assign(run_id="a", step=[5, 10]))
+    assert stepped[["run_id", "step", "weights"]].values.tolist() == [["a", 5, "last"], ["a", 10, "last"]]
+
+
+def test_a_table_that_may_hold_several_rows_of_a_run_is_refused():
+    frame = pd.DataFrame({"run_id": ["a", "a"], "epoch": [1, 2], "upstream_error": [0.5, 0.4]})
+    with pytest.raises(ValueError, match=r"must not repeat; row 1 .* run_id='run_id,epoch'"):
+        read_records(frame)
+    with pytest.raises(ValueError, match="columns run_id, weights are missing"):  # of how many runs are these steps?
+        read_records(frame.drop(columns="run_id").rename(columns={"epoch": "step"}))
+
+
+def test_percent_and_fractions_in_one_column_are_told():
+    with pytest.warns(UserWarning, match=r"'top1' seems to mix percent and fractions: row 1 is 0.783, others are 78.1"):
+        read_records(table(top1=[78.1, 0.783, 80.2]), columns=COLUMNS)
+    for plain in ([0.1, 60.0, 75.0], [0.1, 0.3, 75.0]):  # of models that guess; warnings are errors
+        read_records(table(top1=plain), columns=COLUMNS)
+    errors = {"upstream_error": "top1 / 100", "run_id": "model,img size"}
+    read_records(table(top1=[0.5, 0.9, 3.0]), columns=errors)  # errors of CIFAR-10 in percent
+
+
+def test_a_sign_of_percent_in_some_cells_is_told():
+    for columns in (COLUMNS, COLUMNS | {"upstream_error": "top1"}):
+        with pytest.raises(ValueError, match=r"has % in all its cells or in none"):
+            read_records(table(top1=["78.1", "79 %", "80"]), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["78,3", "diverged", "81,2"], r"row 1 is 'diverged' \(1 such\)"),  # not the first, which is a number
+        (["78,3", None, "81.2"], "row 0 is '78,3', row 2 is '81.2': a decimal comma and a decimal point"),
+        (["78,3", "81,O", "diverged"], r"row 1 is '81,O' \(2 such\)"),
+    ],
+)
+def test_the_cell_that_keeps_a_column_from_being_numbers_is_told(cells, message):
+    with pytest.raises(ValueError, match=message):
+        read_records(table(top1=cells), columns=COLUMNS)
+
+
+def test_a_row_of_sums_is_told():
+    frame = pd.DataFrame(
+        {"run_id": ["a", "b", "Total:"], "compute_flops": [1.0, 2.0, 3.0], "upstream_error": [0.5, 0.4, None]}
+    )
+    with pytest.warns(UserWarning, match=r"the last row, 'Total:', seems to sum up the others; where="):
+        assert len(read_records(frame)) == 3
+    assert len(read_records(frame, where="run_id != 'Total:'")) == 2
+
+
 def test_a_run_without_an_error_is_no_ok_run():
     """As a crashed run of an export; a model that was not trained here need not have an upstream error."""
     top1 = [81.0, None, 76.5]
@@ -145,6 +204,7 @@ def test_texts_of_numbers_in_a_frame_are_numbers():
         ({"run_id": "model,img sise"}, "column 'img sise' is missing; there is img size"),
         ({"run_id": "model"}, r"must not repeat; row 1 is the second with 'vit' .* run_id='model,img size'"),
         ({"run_id": "top1 / 2"}, "column 'top1 / 2' is missing"),
+        ({"compute_flops": "2 * img size"}, r"odd names stand in `backticks`; is `img size` meant, in backticks\?"),
         ({"compute_flops": "model * 2"}, "column 'model' must hold numbers; row 0 is 'vit'"),
         ({"compute_flops": "1 / (GMACs - 9)"}, r"must be finite; row 1 is inf \(GMACs = 9; 1 such\)"),
         ({"compute_flops": "log(GMACs - 9)"}, r"must be finite; row 0 is nan"),

@@ -167,9 +167,39 @@ def test_a_model_that_was_only_evaluated_needs_no_upstream_error():
 
 
 @pytest.mark.parametrize("column", ["run_id", "step", "weights", "upstream_error"])
-def test_a_missing_column_is_named(column):
-    with pytest.raises(ValueError, match=f"column {column} is missing"):
-        read_records(records().drop(columns=[column]))
+def test_a_missing_column_is_named(column, tmp_path):
+    records().drop(columns=[column]).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=f"column {column} is missing; there is .*columns={{'upstream_error': "):
+        read_records(tmp_path / "a.parquet")
+
+
+def test_a_missing_column_of_a_frame_is_named():
+    for missing in ("run_id", "upstream_error"):
+        with pytest.raises(ValueError, match=f"column {missing} is missing; there is .*columns={{'upstream_error': "):
+            read_records(records().drop(columns=[missing]))
+    with pytest.raises(ValueError, match=r"column upstream_error is missing; there is model, top1\. .*--column 'up"):
+        read_records(pd.DataFrame({"model": ["a"], "top1": [80.0]}))
+
+
+@pytest.mark.parametrize(("name", "reader"), [("a.xlsx", "read_excel"), ("b.JSON", "read_json")])
+def test_a_file_of_another_form_is_told(tmp_path, name, reader):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(ValueError, match=rf"neither parquet nor csv: save it as csv, or .*pandas\.{reader}"):
+        read_records(tmp_path / name)
+
+
+@pytest.mark.parametrize("source", [[{"run_id": "a"}], {"run_id": ["a"]}, None])
+def test_a_source_of_another_type_is_told(source):
+    with pytest.raises(ValueError, match="read from a path or a pandas DataFrame, got a "):
+        read_records(source)
+
+
+def test_a_sweep_that_has_only_begun_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"it holds no runs/\*/records.parquet and no parquet file"):
+        read_records(tmp_path)
+    (tmp_path / "plan.jsonl").write_text("{}")
+    with pytest.raises(ValueError, match=r"no records in .* yet: a sweep of which no run has ended"):
+        read_records(tmp_path)
 
 
 def test_many_faults_are_named_at_once_and_counted():

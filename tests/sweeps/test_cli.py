@@ -217,7 +217,7 @@ def test_without_the_training_extra_the_command_says_what_to_install():
     code = f"import sys; sys.modules['pydantic'] = None; {plan}; from sweeps.__main__ import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
-    assert result.stderr.strip() == "error: pydantic is not installed: pip install 'vision-scaling-laws[sweeps]'"
+    assert result.stderr.strip() == "error: pydantic is not installed: pip install '.[sweeps]' in the folder you cloned"
 
 
 def test_plan_says_what_data_lack_and_plans_all_the_same(write_spec, tmp_path):

@@ -266,6 +266,16 @@ def test_wrong_use_is_one_line(sweep, arguments, message):
     assert len(result.output.strip().splitlines()) == 1
 
 
+def test_a_shipped_sweep_is_taken_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where no file has the name
+    result = call("demo", "--target-compute", "1e13", "--count", "1")
+    assert result.exit_code == 0, result.output
+    assert "saturating_power of 56 runs" in result.output
+    result = call("demmo", "--target-compute", "1e13")
+    assert result.exit_code == 2
+    assert result.output == "error: no file, folder or data set is named 'demmo'; near names: demo\n"
+
+
 def test_a_budget_that_pays_no_cell_is_said(sweep):
     result = call(sweep, "--target-compute", "1e17", "--budget", "1e3")
     assert result.exit_code == 0

@@ -91,7 +91,7 @@ def test_one_that_is_not_installed_is_one_line_with_its_extra(night, name, monke
     monkeypatch.setitem(sys.modules, name, None)
     result = CliRunner().invoke(app, ["collect", str(night.folder), "--tracker", name])
     assert result.exit_code == 2
-    assert f"{name} is not installed: pip install 'vision-scaling-laws[{name}]'" in result.output
+    assert f"{name} is not installed: pip install '.[{name}]' in the folder you cloned" in result.output
 
 
 def test_an_unknown_tracker_is_told_before_anything_is_written(night):

@@ -144,6 +144,14 @@ def test_bad_input(change, message):
         fit_shapes(star(), num_draws=10, **change)
 
 
+def test_runs_of_two_families_are_refused_and_of_one_are_taken():
+    runs = star().assign(model_family="vit")
+    mixed = runs.assign(model_family=["resnet", *runs["model_family"][1:]], mlp_dim=[np.nan, *runs["width"][1:]])
+    with pytest.raises(ValueError, match=r"of one model family, got resnet, vit: choose one, runs\[.* == 'vit'\]"):
+        fit_shapes(mixed, num_draws=10)
+    assert fit_shapes(runs, dimensions=["depth"], num_draws=10).draws
+
+
 def test_no_runs():
     with pytest.raises(ValueError, match="runs must have a row or more, got none"):
         fit_shapes(star().iloc[:0])

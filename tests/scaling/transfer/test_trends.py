@@ -145,9 +145,17 @@ def test_models_without_the_task_are_left_out_and_a_failure_says_why():
     assert param_trends(table.reset_index())["num_settings"].value_counts().to_dict() == {4: 9, 3: 3}
 
 
+def test_records_of_one_upstream_set_need_not_name_it():
+    """As a table kept by hand; the same numbers as with `group=None`."""
+    own = records().drop(columns="upstream_dataset")
+    found, told = (fit_tasks(own, num_draws=20, **options) for options in ({}, {"group": None}))
+    assert set(found["upstream"]) == {"all"}
+    pd.testing.assert_frame_equal(found, told)
+
+
 def test_bad_records():
-    with pytest.raises(ValueError, match="column 'upstream_dataset' is missing"):
-        fit_tasks(records().drop(columns="upstream_dataset"))
+    with pytest.raises(ValueError, match="column 'set' is missing"):
+        fit_tasks(records(), group="set")
     with pytest.raises(ValueError, match="column 'upstream_dataset' must not be null"):
         fit_tasks(records().assign(upstream_dataset=None))
     with pytest.raises(ValueError, match="no column is named <task>_<k>shot_error"):

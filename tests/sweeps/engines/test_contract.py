@@ -98,6 +98,6 @@ def test_told_to_stop_while_it_waits_it_lets_jobs_save_their_state(make, name, t
 @pytest.mark.parametrize(("name", "module"), [("ray", "ray"), ("slurm", "submitit")])
 def test_a_package_that_is_missing(monkeypatch, tmp_path, name, module):
     monkeypatch.setitem(sys.modules, module, None)
-    message = rf"^engine: {module} is not installed: pip install 'vision-scaling-laws\[{name}\]'$"
+    message = rf"^engine: {module} is not installed: pip install '\.\[{name}\]' in the folder you cloned$"
     with pytest.raises(ValueError, match=message):
         make_engine(name, EngineOptions(tmp_path))
