@@ -267,23 +267,23 @@ def legend_clear(ax: Axes, loc: Any = "best") -> None:
     box = inside.get_window_extent()
     points = [ax.transData.transform(line.get_xydata()) for line in ax.lines if line.get_linestyle() == "None"]
     if any(box.contains(*point) for line in points for point in line):
-        legend_above(ax)
+        _legend_above(ax, ax.get_window_extent().width)
 
 
 def legend_above(ax: Axes, side: Literal["left", "right"] = "left", num_columns: int = 2, **options: Any) -> None:
     """Between the axes and its title, where it hides no point; in one column where more would be wider than the axes,
     which a layout would make narrow for it."""
-    where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
-    look: dict[str, Any] = {"fontsize": "small", "frameon": False} | where | options
     figure = ax.get_figure(root=True)
     if figure is not None and num_columns > 1:
-        figure.draw_without_rendering()
-    width = ax.get_window_extent().width
+        figure.draw_without_rendering()  # a layout tells how wide the axes are
+    _legend_above(ax, ax.get_window_extent().width, side, num_columns, **options)
+
+
+def _legend_above(ax: Axes, width: float, side: str = "left", num_columns: int = 2, **options: Any) -> None:
+    where: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (0 if side == "left" else 1, 1)}
+    look: dict[str, Any] = {"fontsize": "small", "frameon": False} | where | options
     drawn = ax.legend(ncols=num_columns, **look)
-    if figure is None or num_columns == 1:
-        return
-    figure.draw_without_rendering()
-    if drawn.get_window_extent().width > width:
+    if num_columns > 1 and ax.get_figure(root=True) is not None and drawn.get_window_extent().width > width:
         ax.legend(ncols=1, **look)
 
 

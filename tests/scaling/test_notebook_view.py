@@ -209,12 +209,12 @@ def test_no_simulation_is_made_for_it(results, monkeypatch):
 
 
 def test_a_view_is_quick(results):
-    """CPU seconds, which other work on the machine leaves alone; measured .16 to .23 s."""
+    """CPU seconds, which other work on the machine leaves alone; measured .15 to .31 s."""
     for name in ("Fit", "FrontierFit", "TransferFit"):
         results[name]._repr_html_()
         began = time.process_time()
         results[name]._repr_html_()
-        assert time.process_time() - began < 0.6  # .3, and as much again for a slower processor
+        assert time.process_time() - began < 1.0  # a processor whose other core works too takes twice as long, and one of others slower
 
 
 def test_in_a_terminal_each_is_a_screen_at_most(results):
