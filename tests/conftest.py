@@ -8,10 +8,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pandas as pd
 import pytest
 
-# Files whose tests one process runs when several share the work: they start processes of their own, so that two at once
-# would be too much for two cores, and share what takes seconds to make (a finished sweep, a Ray cluster).
-WHOLE_SWEEPS = ("chaos", "cli", "fashion_mnist", "planted_faults", "repeatable", "run", "two_runners")
-TOGETHER = tuple(f"tests/sweeps/{name}" for name in ("engines/", *(f"test_{name}.py" for name in WHOLE_SWEEPS)))
+# Of files that start whole sweeps, which take both cores, only two at a time: each of these lists is one process's, in
+# which a file's tests also share what takes seconds to make (a finished sweep, a Ray cluster).
+TOGETHER = {
+    "whole sweeps": ("chaos", "fashion_mnist", "planted_faults"),
+    "shorter sweeps": ("cli", "repeatable", "run", "two_runners"),
+}
+GROUPS = {f"test_{name}.py": group for group, names in TOGETHER.items() for name in names} | {
+    "engines": "shorter sweeps"
+}
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 
@@ -24,7 +29,8 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return "whole sweeps" if file.startswith(TOGETHER) else file
+            part = file.removeprefix("tests/sweeps/").partition("/")[0]
+            return GROUPS.get(part, file) if file.startswith("tests/sweeps/") else file
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
