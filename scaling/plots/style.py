@@ -252,7 +252,7 @@ def legend(ax: Axes, loc: Any) -> None:
     if num_entries == 0:
         return
     if num_entries <= _MOST_INSIDE:
-        ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.85", loc=loc)  # an edge: over a band it is no step of it
+        ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.85", loc=loc)  # over a band its edge is no step
     else:
         legend_beside(ax, fontsize="x-small")
 

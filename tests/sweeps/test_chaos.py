@@ -1,7 +1,7 @@
 """A real sweep that is killed with -9 at random moments, with files damaged between, ends as if nothing had been.
 
-A blow costs the start of three processes with torch, some 10 s on two cores. Eight hold every kind of blow and of damage,
-for both are drawn without repeats. Of 200 blows: `python -m tests.sweeps.chaos`.
+A blow costs the start of three processes with torch, some 10 s on two cores. Eight hold every kind of blow and of
+damage, for both are drawn without repeats. Of 200 blows: `python -m tests.sweeps.chaos`.
 """
 
 from pathlib import Path
