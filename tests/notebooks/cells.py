@@ -110,8 +110,10 @@ def _kinds(cell: NotebookNode) -> list[str]:
 
 
 def words_and_numbers(cell: NotebookNode) -> tuple[str, list[float]]:
-    """Of a cell's texts the words, with # for each number, and the numbers."""
-    parts = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+    """Of a cell's texts the words, with # for each number, and the numbers; what went to standard error apart from
+    what was printed, since the order in which a notebook receives the two is chance."""
+    by_stream = sorted(cell.outputs, key=lambda output: output.get("name", ""))
+    parts = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in by_stream]
     text = _NOT_SHOWN.sub("", "".join(parts))
     numbers = [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
     return re.sub(r"[\s-]+", " ", _NUMBER.sub("#", text)).strip(), numbers

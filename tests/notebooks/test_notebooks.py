@@ -127,6 +127,12 @@ def test_a_warning_is_found():
     assert faults(tagged, tagged) == []
 
 
+def test_the_order_of_the_two_streams_is_chance():
+    streams = [nbformat.v4.new_output("stream", name=name, text=name) for name in ("stderr", "stdout")]
+    one, other = (nbformat.v4.new_code_cell("fit()", outputs=outputs) for outputs in (streams, streams[::-1]))
+    assert words_and_numbers(one) == words_and_numbers(other)
+
+
 @pytest.mark.notebook
 @pytest.mark.parametrize("source", ["1 / 0", "!sweeps status nowhere"])
 def test_an_error_fails(tmp_path, source):
