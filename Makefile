@@ -52,7 +52,7 @@ test-browser: .venv/.browser
 # Runs the notebooks and keeps what they show; those of SCALING_DATA_DIR's data need that folder. A command in them that
 # fails, fails them; the sweep of the first is trained anew.
 notebooks: .venv/.dev
-	rm -rf notebooks/runs/first_sweep
+	rm -rf notebooks/runs/first_sweep notebooks/*.yaml notebooks/*.parquet
 	IPYKERNEL_CELL_NAME=cell PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 	--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=240 \
 	--ExecutePreprocessor.extra_arguments=--InteractiveShell.system_raise_on_error=True notebooks/*.ipynb
