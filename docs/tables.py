@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from sweeps.recipes import RECIPES, Recipe
+from sweeps.specs.recipes import RECIPES, Recipe
 
 __all__ = ["with_recipes"]
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, frontier, measurements, plots, published, report, tables, transfer, tuning
-    from .bootstrap import bootstrap_fit
     from .chained import chain
-    from .comparison import compare_laws
-    from .derived import derived_interval
-    from .ensemble import fit_ensemble
+    from .ensemble.comparison import compare_laws
+    from .ensemble.weighted import fit_ensemble
     from .errors import FitError, FitWarning
-    from .fit import Fit
-    from .fitting import fit_law
+    from .fitting.fit import Fit
+    from .fitting.fit_law import fit_law
+    from .fitting.objectives import OBJECTIVES
     from .frontier import fit_frontier
-    from .hulls import convex_hull, pareto_frontier
+    from .intervals.bootstrap import bootstrap_fit
+    from .intervals.derived import derived_interval
+    from .intervals.profile import profile_interval
     from .laws import LAWS
-    from .objectives import OBJECTIVES
-    from .profile import profile_interval
     from .records import read_evals, read_measurements, read_records, validate_records, write_records
+    from .selection.hulls import convex_hull, pareto_frontier
     from .transfer import fit_transfer, mix_classifiers
 
 __all__ = [
@@ -59,12 +59,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "LAWS": "laws", "OBJECTIVES": "objectives", "Fit": "fit", "FitError": "errors", "FitWarning": "errors",
-    "bootstrap_fit": "bootstrap", "chain": "chained", "compare_laws": "comparison", "convex_hull": "hulls",
-    "derived_interval": "derived", "fit_ensemble": "ensemble", "fit_frontier": "frontier", "fit_law": "fitting",
-    "fit_transfer": "transfer", "mix_classifiers": "transfer", "pareto_frontier": "hulls",
-    "profile_interval": "profile", "read_evals": "records", "read_measurements": "records", "read_records": "records",
-    "validate_records": "records", "write_records": "records",
+    "LAWS": "laws", "OBJECTIVES": "fitting.objectives", "Fit": "fitting.fit", "FitError": "errors",
+    "FitWarning": "errors", "bootstrap_fit": "intervals.bootstrap", "chain": "chained",
+    "compare_laws": "ensemble.comparison", "convex_hull": "selection.hulls", "derived_interval": "intervals.derived",
+    "fit_ensemble": "ensemble.weighted", "fit_frontier": "frontier", "fit_law": "fitting.fit_law",
+    "fit_transfer": "transfer", "mix_classifiers": "transfer", "pareto_frontier": "selection.hulls",
+    "profile_interval": "intervals.profile", "read_evals": "records", "read_measurements": "records",
+    "read_records": "records", "validate_records": "records", "write_records": "records",
 }  # fmt: skip
 
 

@@ -9,16 +9,16 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import BootstrapFit
-from .derived import independent_draws, widest
 from .errors import warning_lines
-from .fit import Fit
+from .fitting.fit import Fit
 from .frontier import FrontierFit
 from .inputs import check_positive
+from .intervals.bootstrap import BootstrapFit
+from .intervals.derived import independent_draws, widest
+from .intervals.prediction import Prediction, check_level
+from .intervals.worlds import first_fall
 from .notebook_view import NotebookView
-from .prediction import Prediction, check_level
 from .transfer import TransferFit
-from .worlds import first_fall
 
 __all__ = ["Chain", "ComputeTarget", "chain"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .chained import Chain, ComputeTarget
-from .ensemble import EnsembleFit
+from .ensemble.weighted import EnsembleFit
 from .errors import FitError, FitWarning
-from .fit import Fit
+from .fitting.fit import Fit
+from .fitting.grouped import GroupedFit
 from .frontier import CostRatio, FrontierFit
-from .grouped import GroupedFit
-from .prediction import Prediction
-from .selected import SelectedFit
+from .intervals.prediction import Prediction
+from .selection.selected import SelectedFit
 from .transfer import TransferFit
 
 __all__ = ["interval_or_none", "plain"]

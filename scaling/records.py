@@ -11,14 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .cell_numbers import check_decimal
-from .checks import REQUIRED, are_plainly_sound, validate
-from .column_map import as_kinds, check_required, is_of_finished_runs, map_columns, text_columns, warn_of_sums
-from .csv_tables import is_csv, read_csv_table
-from .partitions import partition_columns, partition_values
-from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
-from .selection import check_selection
-from .streaming import (
+from .reading.cell_numbers import check_decimal
+from .reading.checks import REQUIRED, are_plainly_sound, validate
+from .reading.column_map import as_kinds, check_required, is_of_finished_runs, map_columns, text_columns, warn_of_sums
+from .reading.csv_tables import is_csv, read_csv_table
+from .reading.partitions import partition_columns, partition_values
+from .reading.streaming import (
     Choice,
     check_weights,
     choose_rows,
@@ -28,6 +26,8 @@ from .streaming import (
     warn_of_damage,
     without_index,
 )
+from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
+from .selection.rules import check_selection
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 

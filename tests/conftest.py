@@ -29,8 +29,9 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            part = file.removeprefix("tests/sweeps/").partition("/")[0]
-            return GROUPS.get(part, file) if file.startswith("tests/sweeps/") else file
+            if not file.startswith("tests/sweeps/"):
+                return file
+            return next((GROUPS[part] for part in Path(file).parts if part in GROUPS), file)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 

@@ -17,7 +17,7 @@ from ..command_line import one_line_errors
 from ..datasets import DataSet, named, path_or_data_set
 from ..errors import FitError, FitWarning
 from ..records import read_records
-from ..usable import UsableRuns, usable_runs
+from ..selection.usable import UsableRuns, usable_runs
 from .answer import Answer, check_figures, print_answer, save_figures
 
 __all__ = [

@@ -7,10 +7,10 @@ def choices() -> dict[str, list[str]]:
     """By option, "--law"; of one command, "fit --select"; of an argument, its name in capitals."""
     from ..datasets import DATASETS
     from ..figures import KINDS
+    from ..fitting.objectives import OBJECTIVES
     from ..laws import LAWS
-    from ..objectives import OBJECTIVES
     from ..schema import RECORDS
-    from ..selection import HULL_AXES, SELECTIONS
+    from ..selection.rules import HULL_AXES, SELECTIONS
     from ..transfer.selection import ANCHORS, HULL_POINTS
     from .compare import HOLDOUTS
     from .fitted import INTERVALS

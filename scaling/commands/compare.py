@@ -9,14 +9,14 @@ import pandas as pd
 import typer
 
 from ..attempt import attempt
-from ..comparison import compare_laws
-from ..ensemble import EnsembleFit, fit_ensemble
+from ..ensemble.comparison import compare_laws
+from ..ensemble.holdout import HOLDOUTS
+from ..ensemble.weighted import EnsembleFit, fit_ensemble
 from ..frontier import CostRatio, cost_ratio
-from ..holdout import HOLDOUTS
 from ..inputs import column_of
 from ..plain import plain
-from ..selection import check_selection
-from ..usable import UsableRuns, trainings
+from ..selection.rules import check_selection
+from ..selection.usable import UsableRuns, trainings
 from .answer import Answer, draw_groups
 from .base import Asked, groups_of, kind_lines, takes, warnings_of
 from .fitted import decades_beyond

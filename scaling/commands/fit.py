@@ -9,14 +9,14 @@ import typer
 
 from ..attempt import attempt
 from ..errors import issue
-from ..fit import Fit
-from ..fitting import fit_law
-from ..grouped import GroupLaw
+from ..fitting.fit import Fit
+from ..fitting.fit_law import fit_law
+from ..fitting.grouped import GroupLaw
 from ..inputs import column_of
 from ..laws import Law
 from ..plain import plain
-from ..selection import check_selection, select
-from ..usable import UsableRuns, usable_runs
+from ..selection.rules import check_selection, select
+from ..selection.usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
 from .base import Asked, groups_of, kind_lines, takes, warnings_of
 from .fitted import INTERVALS, FittedLaw, fitted_law

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..bootstrap import BootstrapFit, bootstrap_fit
-from ..derived import derived_interval
-from ..fit import Fit
-from ..grouped import GroupLaw
+from ..fitting.fit import Fit
+from ..fitting.grouped import GroupLaw
+from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
+from ..intervals.derived import derived_interval
+from ..intervals.profile import profile_interval
 from ..plain import interval_or_none
-from ..profile import profile_interval
-from ..usable import trainings
+from ..selection.usable import trainings
 
 __all__ = ["INTERVALS", "FittedLaw", "decades_beyond", "fitted_law", "interval_columns"]
 

@@ -13,9 +13,9 @@ from ..chained import Chain, chain
 from ..errors import FitError
 from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain
-from ..selection import check_selection
+from ..selection.rules import check_selection
+from ..selection.usable import UsableRuns, trainings, usable_runs
 from ..transfer import TransferFit, fit_transfer
-from ..usable import UsableRuns, trainings, usable_runs
 from .answer import Answer, draw_groups
 from .base import UpstreamAsked, groups_of, takes, warnings_of
 from .fitted import decades_beyond

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from ..attempt import attempt
-from ..selected import SelectedFit
-from ..usable import UsableRuns, trainings
+from ..selection.selected import SelectedFit
+from ..selection.usable import UsableRuns, trainings
 from .base import groups_of
 
 __all__ = [

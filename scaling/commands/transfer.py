@@ -11,9 +11,9 @@ import typer
 from ..attempt import attempt
 from ..inputs import check_columns
 from ..plain import plain
+from ..selection.usable import UsableRuns, usable_runs
 from ..transfer import TransferFit, compare_scalings, fit_transfer
 from ..transfer.task_columns import choose_tasks
-from ..usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
 from .base import UpstreamAsked, takes
 from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..checks import validate
+from ..reading.checks import validate
+from ..reading.streaming import rows_where
 from ..records import read_evals, read_measurements
-from ..streaming import rows_where
 from . import (
     chinchilla,
     clip_linear_probes,

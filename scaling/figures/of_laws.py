@@ -5,8 +5,8 @@ from typing import Any
 from .. import frontier as analyses
 from .. import plots
 from ..chained import chain
-from ..comparison import compare_laws
-from ..fitting import fit_law
+from ..ensemble.comparison import compare_laws
+from ..fitting.fit_law import fit_law
 from ..frontier import fit_frontier
 from ..inputs import check_columns
 from ..plots.style import shown_name

@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..inputs import check_columns
 from ..plots.style import column_label, task_title
+from ..selection.usable import trainings, usable_runs
 from ..transfer.task_columns import choose_tasks
-from ..usable import trainings, usable_runs
 
 __all__ = ["Source"]
 

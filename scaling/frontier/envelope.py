@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bootstrap import case_weights
 from ..errors import FitError
+from ..intervals.bootstrap import case_weights
 from .allocation import AllocationFit, Runs, power_line
 from .curves import compute_grid, curve_on_grid
 

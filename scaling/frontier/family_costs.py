@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..bootstrap import case_weights
 from ..errors import FitError, FitWarning
 from ..groups import number_groups
-from ..hulls import pareto_frontier
-from ..selection import drawn_selection
+from ..intervals.bootstrap import case_weights
+from ..selection.hulls import pareto_frontier
+from ..selection.rules import drawn_selection
 from .fit import FrontierFit, fit_frontier
 from .interpolation import frontier_costs
 

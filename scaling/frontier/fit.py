@@ -9,18 +9,18 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bootstrap import BootstrapFit
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..fit import Fit
-from ..fitting import fit_law
-from ..hulls import check_points
+from ..fitting.fit import Fit
+from ..fitting.fit_law import fit_law
 from ..inputs import check_positive, check_same_index
+from ..intervals.bootstrap import BootstrapFit
+from ..intervals.prediction import Prediction, warn_beyond
+from ..intervals.worlds import check_options, draw_selection
 from ..laws import Law, find_law
-from ..prediction import Prediction, warn_beyond
-from ..selected import SelectedFit
-from ..selection import check_hull_axes, check_selection, drawn_selection, select
-from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from ..worlds import check_options, draw_selection
+from ..selection.hulls import check_points
+from ..selection.rules import check_hull_axes, check_selection, drawn_selection, select
+from ..selection.selected import SelectedFit
+from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 
 __all__ = ["FrontierFit", "fit_frontier"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bootstrap import residual_scale_up
 from ..errors import FitError, FitWarning
+from ..intervals.bootstrap import residual_scale_up
 from .allocation import AllocationFit, Runs, power_line
 
 if TYPE_CHECKING:

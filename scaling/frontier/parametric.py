@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bootstrap import bootstrap_fit
 from ..errors import FitError, FitWarning
-from ..fitting import quiet_fit
+from ..fitting.fit_law import quiet_fit
+from ..intervals.bootstrap import bootstrap_fit
 from ..laws import find_law
 from ..laws.additive import log_optimum
 from .allocation import AllocationFit, PowerLine, Runs

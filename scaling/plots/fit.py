@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
-from ..ensemble import EnsembleFit
-from ..fit import Fit
-from ..grouped import GroupLaw
+from ..ensemble.weighted import EnsembleFit
+from ..fitting.fit import Fit
+from ..fitting.grouped import GroupLaw
 from .style import (
     BESIDE_COLOUR,
     LAW_COLOUR,

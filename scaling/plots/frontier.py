@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..fit import Fit
+from ..fitting.fit import Fit
 from ..frontier import FrontierFit
 from .style import (
     BESIDE_COLOUR,

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from ..ensemble import EnsembleFit
-from ..fit import Fit
+from ..ensemble.weighted import EnsembleFit
+from ..fitting.fit import Fit
 from ..frontier import FrontierFit
-from ..hulls import check_points
+from ..selection.hulls import check_points
 from .style import (
     BESIDE_COLOUR,
     LAW_COLOUR,

@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 
-from ..hulls import convex_hull
+from ..selection.hulls import convex_hull
 from ..transfer import Mixture
 from .style import LAW_COLOUR, TRANSFER_COLOUR, amount, draw_points, legend, new_axes, shown_name
 

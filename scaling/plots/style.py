@@ -18,10 +18,10 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..cells import number_rows
-from ..ensemble import EnsembleFit
+from ..ensemble.members import REACHES
+from ..ensemble.weighted import EnsembleFit
 from ..errors import FitWarning
 from ..inputs import check_columns, check_names
-from ..members import REACHES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..fit import Fit
+from ..fitting.fit import Fit
 from ..transfer import SameCurve, Sufficiency
 from .style import TRANSFER_COLOUR, draw_points, legend, new_axes, shown_name, style_of
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..comparison import compare_laws
+from ..ensemble.comparison import compare_laws
 from ..errors import FitError
-from ..fit import Fit
-from ..fitting import fit_law
+from ..fitting.fit import Fit
+from ..fitting.fit_law import fit_law
 from ..frontier import CostRatio, FrontierFit, cost_ratio, fit_frontier
-from ..hulls import pareto_frontier
-from ..usable import UsableRuns, usable_runs
+from ..selection.hulls import pareto_frontier
+from ..selection.usable import UsableRuns, usable_runs
 from .asked import Asked, numbers_of
 from .noted import Note, noted
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from ..errors import FitError
 from ..plots.style import task_words
+from ..selection.usable import usable_runs
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks
-from ..usable import usable_runs
 from .asked import Asked, numbers_of
 from .edge import sampled
 from .noted import Note, noted

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
-from ..fit import Fit
-from ..fitting import quiet_fit
+from ..fitting.fit import Fit
+from ..fitting.fit_law import quiet_fit
 from ..inputs import check_accuracies
 from ..laws import find_law
 from .correlations import is_constant

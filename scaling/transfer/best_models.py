@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt, table_lines
 from ..errors import FitError
 from ..inputs import check_accuracies, model_names
-from ..prediction import Prediction
-from ..selection import select
+from ..intervals.prediction import Prediction
+from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
 from .lines import AccuracyLine, fit_line
 from .scores import score

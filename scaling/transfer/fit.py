@@ -9,15 +9,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bootstrap import BootstrapFit
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..fit import Fit
-from ..fitting import fit_law
+from ..fitting.fit import Fit
+from ..fitting.fit_law import fit_law
 from ..inputs import check_accuracies, check_fractions
-from ..prediction import Prediction
-from ..selected import SelectedFit
-from ..stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
-from ..worlds import check_options, draw_selection
+from ..intervals.bootstrap import BootstrapFit
+from ..intervals.prediction import Prediction
+from ..intervals.worlds import check_options, draw_selection
+from ..selection.selected import SelectedFit
+from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
 from .selection import TransferSelection, check_anchors, check_window
 
 __all__ = ["HIDDEN_ALPHA", "TransferFit", "fit_to_selection", "fit_transfer"]

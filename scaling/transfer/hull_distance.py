@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..hulls import convex_hull
 from ..inputs import check_accuracies, check_fractions, column_of, finished_rows
-from ..selection import select
+from ..selection.hulls import convex_hull
+from ..selection.rules import select
 from .correlations import spearman
 from .selection import check_anchors
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..hulls import convex_hull
 from ..inputs import check_accuracies, check_columns, check_fractions, column_of, positive_column
 from ..layers import layer_order
+from ..selection.hulls import convex_hull
 from .eval_images import sampling_variance
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..hulls import convex_hull
 from ..inputs import check_fractions
+from ..selection.hulls import convex_hull
 
 __all__ = ["Mixture", "mix_classifiers"]
 

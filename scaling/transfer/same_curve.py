@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..fit import Fit
+from ..fitting.fit import Fit
 from ..groups import number_groups
 from ..inputs import check_same_index
-from ..prediction import check_level
-from ..quantiles import student_quantile
+from ..intervals.prediction import check_level
+from ..intervals.quantiles import student_quantile
 from .all_runs import (
     LARGEST_LEVERAGE,
     RANK,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..prediction import Prediction
+from ..intervals.prediction import Prediction
 
 __all__ = ["score"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..inputs import check_fractions
-from ..selection import check_selection, drawn_selection
+from ..selection.rules import check_selection, drawn_selection
 
 __all__ = ["ANCHORS", "HULL_POINTS", "TransferSelection", "check_anchors", "check_window"]
 

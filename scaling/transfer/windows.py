@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt, table_lines
 from ..errors import FitError
 from ..inputs import check_accuracies
-from ..selection import select
+from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
 from .scores import score
 from .selection import HULL_POINTS, check_window

@@ -15,7 +15,7 @@ from .mix import draw_mix, mix_batch
 from .rand_augment import rand_augment
 
 if TYPE_CHECKING:
-    from ..config import RecipeConfig
+    from ..specs.config import RecipeConfig
 
 __all__ = ["augment_batch", "describe_augment"]
 
@@ -63,7 +63,7 @@ def augment_batch(
 def describe_augment(recipe: "RecipeConfig") -> str:
     """What a recipe does to its images, as a record's `augment` has it.
 
-    >>> from sweeps.config import RecipeConfig
+    >>> from sweeps.specs.config import RecipeConfig
     >>> describe_augment(RecipeConfig.model_validate({"mixup": 0.2, "repeats": 2}))
     'crop_flip+mixup(0.2)+repeats(2)'
     """

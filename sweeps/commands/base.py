@@ -10,9 +10,9 @@ from scaling import command_line
 from scaling.command_line import print_line
 
 if TYPE_CHECKING:  # each command imports what it takes when it is called, so that none waits for another's
-    from ..collect import Collected
-    from ..grid import Plan
-    from ..status import SweepStatus
+    from ..runner.collect import Collected
+    from ..runner.status import SweepStatus
+    from ..specs.grid import Plan
 
 __all__ = [
     "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors", "plan_of_spec",
@@ -31,16 +31,16 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _told_in_one_line() -> tuple[type[Exception], ...]:
-    from ..run import SweepBusyError
-    from ..spec import SpecError
+    from ..runner.run import SweepBusyError
+    from ..specs.spec import SpecError
 
     return SpecError, SweepBusyError, OSError
 
 
 def plan_of_spec(spec: Path) -> "Plan":
     """The runs that a spec's file asks for."""
-    from ..grid import make_plan
-    from ..spec import read_spec
+    from ..specs.grid import make_plan
+    from ..specs.spec import read_spec
 
     return make_plan(read_spec(spec))
 
@@ -51,8 +51,8 @@ def collected(folder: Path) -> "Collected":
     Raises:
         SpecError: there are none, as after a full disk.
     """
-    from ..collect import collect
-    from ..spec import SpecError
+    from ..runner.collect import collect
+    from ..specs.spec import SpecError
 
     try:
         return collect(folder)

@@ -8,7 +8,7 @@ def choices() -> dict[str, list[str]]:
     from scaling.datasets import DATASETS
     from scaling.laws import LAWS
     from scaling.schema import RECORDS
-    from scaling.selection import SELECTIONS
+    from scaling.selection.rules import SELECTIONS
 
     from ..engines import ENGINES
     from ..models import FAMILIES

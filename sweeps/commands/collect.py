@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..frozen_plan import read_frozen_plan
-from ..overview_text import plural
 from ..paths import SweepPaths
+from ..runner.frozen_plan import read_frozen_plan
 from ..trackers import TRACKERS
+from ..watching.overview_text import plural
 from .base import FolderArgument, collected, print_line
 
 if TYPE_CHECKING:
-    from ..collect import Collected
+    from ..runner.collect import Collected
 
 __all__ = ["collect"]
 
@@ -27,7 +27,7 @@ def collect(
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     if tracker is not None and tracker not in TRACKERS:
-        from ..spec import SpecError
+        from ..specs.spec import SpecError
 
         raise SpecError(f"--tracker must be one of {list(TRACKERS)}, got {tracker!r}")
     paths, found = SweepPaths(folder), collected(folder)
@@ -60,7 +60,7 @@ def _num_others(paths: SweepPaths, found: "Collected") -> int:
 
 
 def _track(paths: SweepPaths, tracker: str) -> None:
-    from ..spec import SpecError
+    from ..specs.spec import SpecError
     from ..trackers import track
 
     try:

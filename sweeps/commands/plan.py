@@ -10,13 +10,13 @@ import typer
 
 from scaling.command_line import print_note
 
-from ..grid import Plan
-from ..spec import SpecError
+from ..specs.grid import Plan
+from ..specs.spec import SpecError
 from ..stopping import interrupted_by_signals
 from .base import SpecArgument, plan_of_spec, print_line
 
 if TYPE_CHECKING:
-    from ..estimate import Estimate
+    from ..planning.estimate import Estimate
 
 __all__ = ["plan"]
 
@@ -39,10 +39,10 @@ def plan(
         raise SpecError("--max-hours: takes the time of a step, which --no-measure leaves out")
     asked = plan_of_spec(spec)
     # Counting FLOPs takes torch, which no other command needs.
-    from ..describe import describe_plan
-    from ..describe_costs import describe_costs
-    from ..estimate import plan_engine
-    from ..facts import plan_facts
+    from ..planning.describe import describe_plan
+    from ..planning.describe_costs import describe_costs
+    from ..planning.estimate import plan_engine
+    from ..planning.facts import plan_facts
 
     try:
         engine = plan_engine(asked, slots)
@@ -58,7 +58,7 @@ def plan(
 def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
     """None where the data are not there or not decoded, which is told."""
     from ..data.prepare import missing_data, prepare_data, undecoded
-    from ..estimate import ABOUT_SECONDS, chosen_shapes, estimate_plan, plan_engine, plan_shapes
+    from ..planning.estimate import ABOUT_SECONDS, chosen_shapes, estimate_plan, plan_engine, plan_shapes
 
     if missing_data(asked.configs):
         _tell("no step is measured: data are missing")

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ..frozen_plan import FrozenPlan, read_frozen_plan
 from ..paths import SweepPaths
-from ..record_rows import RecordRows
-from ..spec import SpecError
+from ..runner.frozen_plan import FrozenPlan, read_frozen_plan
+from ..runner.record_rows import RecordRows
+from ..specs.spec import SpecError
 from .base import FolderArgument, print_line
 from .training import (
     AcceptOption,

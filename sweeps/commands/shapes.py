@@ -9,12 +9,12 @@ import typer
 
 from scaling.command_line import print_note
 
-from ..spec import SpecError
+from ..specs.spec import SpecError
 from .base import print_line
 
 if TYPE_CHECKING:
-    from ..shape_speed import SpeedLaw
-    from ..shapes import Found
+    from ..planning.shape_speed import SpeedLaw
+    from ..planning.shapes import Found
 
 __all__ = ["shapes"]
 
@@ -37,10 +37,10 @@ def shapes(
     """Find the shapes of a family that fit into a device's memory, and how fast they train."""
     import torch
 
-    from ..facts import device_memory
     from ..optimizers import OPTIMIZERS
-    from ..shape_speed import measure_speed
-    from ..shapes import columns_of, find_shapes
+    from ..planning.facts import device_memory
+    from ..planning.shape_speed import measure_speed
+    from ..planning.shapes import columns_of, find_shapes
 
     names = optimizers.split(",")
     for name in names:
@@ -85,7 +85,7 @@ def read_bytes(text: str) -> int:
 def _facts(
     found: "list[Found]", speed: "SpeedLaw", batch_size: int, memory: int, on_accelerator: bool, device: str
 ) -> dict[str, Any]:
-    from ..shapes import regime_of
+    from ..planning.shapes import regime_of
 
     speeds = [speed.images_per_second(shape, batch_size) for shape in found]
     rows = [
@@ -138,7 +138,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _draw(found: "list[Found]", facts: dict[str, Any], title: str, path: Path) -> None:
-    from ..shapes_figure import shapes_figure
+    from ..planning.shapes_figure import shapes_figure
 
     speeds = [row["images_per_second"] for row in facts["shapes"]]
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..overview import overview
-from ..overview_text import overview_json, overview_lines
 from ..paths import SweepPaths
+from ..watching.overview import overview
+from ..watching.overview_text import overview_json, overview_lines
 from .base import SOME_FAILED, FolderArgument, print_line
 
 __all__ = ["status"]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..spec import SpecError
+from ..specs.spec import SpecError
 from .base import print_line
 
 if TYPE_CHECKING:
-    from ..advice import Advice
+    from ..suggestions.advice import Advice
 
 __all__ = ["suggest"]
 
@@ -38,9 +38,9 @@ def suggest(
     """Show which cells to train next: those that most narrow a prediction for their FLOPs."""
     from scaling.datasets import path_or_data_set
 
-    from ..advice import Question, advise_groups  # pandas and the fits, which other commands do without
-    from ..candidates import spec_cells
-    from ..present_fit import held_runs, read_runs
+    from ..suggestions.advice import Question, advise_groups  # pandas and the fits, which other commands do without
+    from ..suggestions.candidates import spec_cells
+    from ..suggestions.present_fit import held_runs, read_runs
 
     for name, value in (("target-compute", target_compute), ("max-flops", max_flops), ("budget", budget)):
         if value is not None and not 0 < value < float("inf"):

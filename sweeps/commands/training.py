@@ -10,10 +10,10 @@ import typer
 
 from scaling.command_line import print_note
 
-from ..grid import Plan
-from ..run import run_sweep
-from ..spec import SpecError
-from ..status import SweepStatus
+from ..runner.run import run_sweep
+from ..runner.status import SweepStatus
+from ..specs.grid import Plan
+from ..specs.spec import SpecError
 from ..stopping import Interrupted, interrupted_by_signals
 from .base import SOME_FAILED, collected, print_line, print_status
 
@@ -75,7 +75,7 @@ def train_and_report(plan: Plan, spec_text: str | None, folder: Path, **options:
     Raises:
         typer.Exit: some runs have no result.
     """
-    from .. import collect, summary  # noqa: F401 - now, lest they be edited while it trains
+    from .. import summary  # noqa: F401 - now, lest they be edited while it trains
 
     status = run_sweep(plan, spec_text, folder, afterwards=partial(_report, plan, folder), **options)
     if not status.all_finished:
@@ -83,7 +83,7 @@ def train_and_report(plan: Plan, spec_text: str | None, folder: Path, **options:
 
 
 def _report(plan: Plan, folder: Path, status: SweepStatus) -> None:
-    from ..describe import tuned_columns
+    from ..planning.describe import tuned_columns
     from ..summary import write_summary  # matplotlib takes a second, which no other command needs
 
     print_status(status, folder)

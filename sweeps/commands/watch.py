@@ -18,7 +18,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
 ) -> None:
     """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""
-    from ..watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
+    from ..watching.watch import watch as watch_folder  # the frontier takes `scaling`, which no other command needs
 
     with interrupted_by_signals():  # the terminal's cursor comes back
         watch_folder(folder, every, once, new_console())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..config import UpstreamConfig
+from ..specs.config import UpstreamConfig
 from .datasets import find_dataset
 from .duplicates import upstream_duplicates
 

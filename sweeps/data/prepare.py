@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..config import RunConfig
 from ..paths import cache_folder, write_text
+from ..specs.config import RunConfig
 from .cache import is_decoded, open_split
 from .datasets import find_dataset, task_name, why_missing
 

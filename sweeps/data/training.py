@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ..class_map import labels_as_outputs
-from ..config import RunConfig, UpstreamConfig
+from ..specs.class_map import labels_as_outputs
+from ..specs.config import RunConfig, UpstreamConfig
 from .batches import Source
 from .datasets import find_dataset, folder_versions
 from .images import Images, MappedImages, load_images, subset

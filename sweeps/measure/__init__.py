@@ -12,7 +12,7 @@ from .attention_distance import why_not as no_attention
 from .reasons import no_activations, no_blocks, no_upstream_classes
 
 if TYPE_CHECKING:
-    from ..config import MeasureConfig, RunConfig
+    from ..specs.config import MeasureConfig, RunConfig
 
 __all__ = ["MEASUREMENTS", "Measurement", "resolve_measurements"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..attacks import attack, step_size
 from ..data.images import Images
+from ..training.attacks import attack, step_size
 from .subject import Subject
 
 __all__ = ["measure"]

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from ..config import RunConfig
     from ..models.shape import ModelShape
+    from ..specs.config import RunConfig
     from .subject import Subject
 
 __all__ = ["mean_distances", "measure", "patch_distances", "why_not"]

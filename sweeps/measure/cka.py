@@ -9,7 +9,7 @@ from torch import nn
 
 from ..data.images import normalise
 from ..models.layers import layer_outputs, layers_of
-from ..saved_model import load_model, read_config
+from ..training.saved_model import load_model, read_config
 from .subject import Subject
 
 __all__ = ["Similarity", "centred_gram", "linear_cka", "measure"]

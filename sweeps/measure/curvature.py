@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..losses import training_loss
 from ..optimizers import perturbed_weights
+from ..training.losses import training_loss
 from .subject import Subject
 
 __all__ = ["RHOS", "TopEigenvalue", "largest_eigenvalue", "measure", "sharpness", "weight_hessian"]

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from ..data.datasets import find_dataset, task_name
-from ..evaluate import task_images
-from ..features import extract_features
-from ..fewshot import fit_probe, rank_in_class
+from ..evaluation.evaluate import task_images
+from ..evaluation.features import extract_features
+from ..evaluation.fewshot import fit_probe, rank_in_class
 from ..models.layers import HEAD, PRE_LOGITS
 from .subject import Subject
 

@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..class_map import num_outputs
 from ..data.datasets import find_dataset
-from ..saved_model import file_sha256, read_config
+from ..specs.class_map import num_outputs
+from ..training.saved_model import file_sha256, read_config
 
 if TYPE_CHECKING:
-    from ..config import MeasureConfig, RunConfig
+    from ..specs.config import MeasureConfig, RunConfig
 
 __all__ = ["check_read", "check_unchanged", "read_label_sets", "resolve_options"]
 

@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..config import RunConfig
     from ..models import TimmConfig
+    from ..specs.config import RunConfig
 
 __all__ = ["no_activations", "no_blocks", "no_upstream_classes"]
 

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from ..augment.streams import rng_of
-from ..config import RunConfig
 from ..data.datasets import task_name
 from ..data.images import Images, normalise
-from ..initial import initial_model
+from ..specs.config import RunConfig
 from ..stopping import check_stop
+from ..training.initial import initial_model
 
 __all__ = ["Measured", "Subject", "measure_model"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..fields import Count
+from ..specs.fields import Count
 from .names import STEM_STRIDES, check_divides, check_halvings, look_up
 from .shape import Blocks, ModelShape, Width, read_width
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..fields import Amount, Count
+from ..specs.fields import Amount, Count
 from .names import check_halvings, check_patch, look_up, split_patch
 from .shape import Blocks, Flag, KernelSize, ModelShape, Width
 

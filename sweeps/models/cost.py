@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from .shape import ModelShape
 
 if TYPE_CHECKING:
-    from ..config import RecipeConfig
+    from ..specs.config import RecipeConfig
 
 __all__ = ["ModelCost", "count_cost", "training_flops"]
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..fields import Count
+from ..specs.fields import Count
 from .bit import VARIANCE_EPS, fill_in_groups
 from .names import STEM_STRIDES, check_divides, look_up, split_patch
 from .shape import Blocks, ModelShape, Width

@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 from torch import nn
 
-from ..acceleration import blocks_of
+from ..training.acceleration import blocks_of
 from .shape import ModelShape
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from ..fields import Count
+from ..specs.fields import Count
 from .names import check_patch, look_up, split_patch
 from .shape import Blocks, ModelShape, Width, drop_path_rates, read_width
 

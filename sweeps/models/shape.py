@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 
-from ..fields import Count, Section
+from ..specs.fields import Count, Section
 
 if TYPE_CHECKING:
     from torch import nn

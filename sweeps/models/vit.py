@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
-from ..fields import Count
+from ..specs.fields import Count
 from .names import check_divides, check_patch, look_up, split_patch
 from .shape import Blocks, Flag, ModelShape, Width, read_width
 

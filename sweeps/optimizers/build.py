@@ -8,7 +8,7 @@ import torch
 from timm.optim.sgdw import SGDW
 from torch import nn
 
-from ..config import RecipeConfig
+from ..specs.config import RecipeConfig
 from .bfloat16 import AdafactorBfloat16, AdamBfloat16, AdamWBfloat16
 from .groups import decay_groups
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from ..config import RecipeConfig
+from ..specs.config import RecipeConfig
 
 __all__ = ["clip_gradients", "perturbed_weights"]
 

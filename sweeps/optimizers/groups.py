@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from ..config import RecipeConfig
+from ..specs.config import RecipeConfig
 
 __all__ = ["ParameterGroup", "decay_groups"]
 

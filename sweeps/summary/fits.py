@@ -11,9 +11,9 @@ import pandas as pd
 
 from scaling import FitWarning, fit_frontier, fit_transfer, read_evals, read_records
 from scaling.frontier import FrontierFit
+from scaling.selection.usable import NEAR_CHANCE
 from scaling.transfer import TransferFit
 from scaling.tuning import best_tuned
-from scaling.usable import NEAR_CHANCE
 
 from ..data.datasets import DATASETS
 from ..paths import SweepPaths

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from scaling.schema import RECORDS
 
-from ..collect import collect
-from ..frozen_plan import config_fields
 from ..paths import RunPaths, SweepPaths
+from ..runner.collect import collect
+from ..runner.frozen_plan import config_fields
 
 __all__ = ["TrackedRun", "tracked_runs"]
 

@@ -17,7 +17,7 @@ import pandas as pd
 from scaling import FitError, FitWarning, fit_law
 from scaling.datasets import paths
 from scaling.datasets.shipped import shipped
-from scaling.ensemble import EnsembleFit, fit_ensemble
+from scaling.ensemble.weighted import EnsembleFit, fit_ensemble
 
 NMT = shipped("published/alabdulmohsin2022_nmt.csv")
 REFERENCE_LAWS = ("power", "saturating_power", "double_saturating_power", "sigmoidal_power", "broken_power")

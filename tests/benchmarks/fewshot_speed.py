@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from sweeps.config import DownstreamConfig
 from sweeps.data.datasets import find_dataset
 from sweeps.data.images import Images, load_images
-from sweeps.evaluate import evaluate_downstream, task_images
-from sweeps.features import extract_features
-from sweeps.fewshot import evaluate_fewshot
+from sweeps.evaluation.evaluate import evaluate_downstream, task_images
+from sweeps.evaluation.features import extract_features
+from sweeps.evaluation.fewshot import evaluate_fewshot
 from sweeps.models import FAMILIES, ModelConfig
 from sweeps.models.layers import layer_names
+from sweeps.specs.config import DownstreamConfig
 
 RESULTS = Path(__file__).parent / "results"
 IMAGE_SIZE = 32

@@ -19,12 +19,12 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from sweeps import train
 from sweeps.data.training import load_training_data
-from sweeps.grid import Plan, Trunk, make_plan
 from sweeps.measure import MEASUREMENTS
 from sweeps.paths import TrunkPaths
-from sweeps.spec import SweepSpec, read_spec
+from sweeps.specs.grid import Plan, Trunk, make_plan
+from sweeps.specs.spec import SweepSpec, read_spec
+from sweeps.training import train
 
 __all__ = ["DEMO", "cost_table", "main", "measured_plan"]
 

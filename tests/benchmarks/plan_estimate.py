@@ -20,9 +20,9 @@ from pathlib import Path
 
 import sweeps
 from sweeps.data.prepare import prepare_data
-from sweeps.estimate import estimate_plan, plan_engine, plan_shapes
-from sweeps.grid import make_plan
-from sweeps.spec import read_spec
+from sweeps.planning.estimate import estimate_plan, plan_engine, plan_shapes
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import read_spec
 
 __all__ = ["DEMO", "compare", "main"]
 

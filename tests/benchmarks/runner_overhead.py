@@ -27,13 +27,13 @@ import torch
 import yaml
 
 from sweeps.data.training import load_training_data, training_source
-from sweeps.evaluate import Evaluator
-from sweeps.grid import Plan, make_plan
+from sweeps.evaluation.evaluate import Evaluator
 from sweeps.paths import SweepPaths
-from sweeps.run import run_sweep
-from sweeps.spec import parse_spec
-from sweeps.step import TrainingStep
-from sweeps.train import new_state
+from sweeps.runner.run import run_sweep
+from sweeps.specs.grid import Plan, make_plan
+from sweeps.specs.spec import parse_spec
+from sweeps.training.step import TrainingStep
+from sweeps.training.train import new_state
 
 RESULTS = Path(__file__).parent / "results"
 _NUM_BARE = 300  # runs that the bare training is timed on

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from scaling import FitWarning, fit_law
-from sweeps.present_fit import PresentFit, fit_present
-from sweeps.suggest import suggest
+from sweeps.suggestions.present_fit import PresentFit, fit_present
+from sweeps.suggestions.suggest import suggest
 
 from .frontier_coverage import LEVEL, RESULTS, read_log
 

@@ -9,7 +9,7 @@ from PIL import Image
 from timm.data.auto_augment import rand_augment_transform
 
 from sweeps.augment import augment_batch
-from sweeps.config import RecipeConfig
+from sweeps.specs.config import RecipeConfig
 
 AUGMENTATIONS = {
     "none": {"augment": "none"},

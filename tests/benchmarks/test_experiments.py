@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import sweeps
-from sweeps.grid import make_plan
 from sweeps.models.cost import count_cost
-from sweeps.spec import read_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import read_spec
 
 from .experiments import EXPERIMENTS, honest_gain, sam_gains, trainings, with_recipe
 

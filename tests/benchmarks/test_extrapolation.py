@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from scaling.ensemble import fit_ensemble
+from scaling.ensemble.weighted import fit_ensemble
 
 from . import extrapolation
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sweeps.evaluate import evaluate_downstream
-from sweeps.fewshot import evaluate_fewshot
+from sweeps.evaluation.evaluate import evaluate_downstream
+from sweeps.evaluation.fewshot import evaluate_fewshot
 from sweeps.models.layers import layer_names
 
 from .fewshot_speed import DEMO_MODELS, IMAGE_SIZE, config_of, table, time_tasks, timed

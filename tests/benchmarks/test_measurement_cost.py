@@ -2,7 +2,7 @@
 
 import pytest
 
-from sweeps.spec import read_spec
+from sweeps.specs.spec import read_spec
 
 from .measurement_cost import DEMO, cost_table, measured_plan
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from sweeps.config import RecipeConfig
 from sweeps.models import VitConfig
 from sweeps.optimizers import OPTIMIZERS, build_optimizer, state_bytes_per_parameter
+from sweeps.specs.config import RecipeConfig
 
 # Zhai et al. 2021, section 3.4: overhead relative to the float32 weights.
 OVERHEAD = {"adamw": 2.0, "adamw_bf16": 1.5, "adafactor": 0.5, "sgd": 1.0}

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from sweeps.augment import augment_batch
-from sweeps.config import RecipeConfig
 from sweeps.data.batches import ResidentSource
 from sweeps.data.images import Images
 from sweeps.data.procedural import generate
 from sweeps.models import ResNetConfig, VitConfig
 from sweeps.optimizers import build_optimizer
+from sweeps.specs.config import RecipeConfig
 
 MODELS = {
     "vit w32d2/8": VitConfig(width=32, depth=2, patch=8, heads=2),

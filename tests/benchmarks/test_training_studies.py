@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import sweeps
-from sweeps.grid import make_plan
 from sweeps.models.cost import count_cost
-from sweeps.spec import read_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import read_spec
 
 from .training_studies import MATCHED, schedule_differences, trend_contrasts, trend_means
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import torch
 
 from sweeps.data.training import load_training_data, training_source
-from sweeps.grid import make_plan
 from sweeps.models import FAMILIES
 from sweeps.paths import TrunkPaths
-from sweeps.recipes import RECIPES
-from sweeps.spec import parse_spec
-from sweeps.step import TrainingStep
-from sweeps.train import new_state, train_trunk
+from sweeps.specs.grid import make_plan
+from sweeps.specs.recipes import RECIPES
+from sweeps.specs.spec import parse_spec
+from sweeps.training.step import TrainingStep
+from sweeps.training.train import new_state, train_trunk
 
 SHAPES = {
     "vit": {"width": 64, "depth": 2, "patch": 8},

@@ -21,18 +21,18 @@ from unittest import mock
 import torch
 import torch.nn.functional as F
 
-import sweeps.train
-from sweeps import evaluate
-from sweeps.config import RunConfig
+import sweeps.training.train
 from sweeps.data.images import Images
 from sweeps.data.training import TrainingData, load_training_data
-from sweeps.grid import Trunk, make_plan
+from sweeps.evaluation import evaluate
 from sweeps.models import FAMILIES
 from sweeps.paths import TrunkPaths
-from sweeps.spec import parse_spec, read_spec
+from sweeps.specs.config import RunConfig
+from sweeps.specs.grid import Trunk, make_plan
+from sweeps.specs.spec import parse_spec, read_spec
 
 RESULTS = Path(__file__).parent / "results"
-DEMO = Path(sweeps.train.__file__).parent / "configs" / "demo.yaml"
+DEMO = Path(sweeps.training.train.__file__).parent / "configs" / "demo.yaml"
 CPU = torch.device("cpu")
 # Of the sizes that the shipped sweeps train: the smaller the model, the more the loop around it weighs.
 MODELS: dict[str, dict[str, Any]] = {
@@ -104,7 +104,7 @@ def compare_loops(
     next(turns)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            list(sweeps.train.train_trunk([config], data, TrunkPaths(Path(folder)), CPU, turns.send))
+            list(sweeps.training.train.train_trunk([config], data, TrunkPaths(Path(folder)), CPU, turns.send))
         except _EnoughError:
             return rounds
     raise AssertionError("the training ended before the last round")
@@ -212,7 +212,7 @@ def measure_shares(trunks: list[Trunk]) -> Shares:
             with shares.timed("loading"):
                 data = load_training_data(trunk.configs[0], CPU)
             with tempfile.TemporaryDirectory() as folder:
-                list(sweeps.train.train_trunk(trunk.configs, data, TrunkPaths(Path(folder)), CPU))
+                list(sweeps.training.train.train_trunk(trunk.configs, data, TrunkPaths(Path(folder)), CPU))
     shares.seconds["training"] = total.seconds["all"] - sum(shares.seconds.values())
     return shares
 

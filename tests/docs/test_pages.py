@@ -86,7 +86,7 @@ def test_the_page_of_engines_has_each():
 def test_spec_blocks_of_the_recipes_are_yaml_of_a_recipe():
     import yaml
 
-    from sweeps.config import RecipeConfig
+    from sweeps.specs.config import RecipeConfig
 
     found = yaml.safe_load(blocks(DOCS / "recipes.md", "yaml")[0])
     assert [RecipeConfig.model_validate(found["recipe"] | {"lr": lr}).mixup for lr in found["recipe"]["lr"]] == [

@@ -9,11 +9,11 @@ import scaling as sc
 from sweeps.commands import COMMANDS
 from sweeps.data.datasets import DATASETS, FOLDER_KINDS
 from sweeps.data.suites import SUITES
-from sweeps.grid import make_plan
 from sweeps.measure import MEASUREMENTS
 from sweeps.models import FAMILIES
-from sweeps.recipes import RECIPES
-from sweeps.spec import parse_spec, read_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.recipes import RECIPES
+from sweeps.specs.spec import parse_spec, read_spec
 
 from .pages import PAGES, PYTHON_PAGES, ROOT, blocks, run_page, same_text, write_folder
 

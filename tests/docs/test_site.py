@@ -21,7 +21,7 @@ _SECONDS = 240  # of a build: about 15 on a free core
 # Attributes by which a page loads something; `a href` only leads elsewhere.
 LOADS = {"src", "srcset", "data", "poster"}
 MODULES = ("frontier", "transfer", "tables", "plots", "datasets", "published", "tuning", "measurements", "report")
-OF_SWEEPS = ("sweeps.models", "sweeps.engines", "sweeps.measure", "sweeps.recipes", "sweeps.trackers")
+OF_SWEEPS = ("sweeps.models", "sweeps.engines", "sweeps.measure", "sweeps.specs.recipes", "sweeps.trackers")
 
 
 class Page(HTMLParser):

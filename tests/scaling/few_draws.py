@@ -9,5 +9,5 @@ __all__ = ["few_draws"]
 def few_draws():
     """How well the ends of an interval are known takes most of the time of a fit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scaling.importance._ENOUGH", 110.0)  # just more than is warned of
+        patch.setattr("scaling.selection.importance._ENOUGH", 110.0)  # just more than is warned of
         yield

@@ -9,8 +9,8 @@ from scipy.optimize import curve_fit, minimize
 from scipy.special import logsumexp
 
 from scaling import FitWarning, fit_law, pareto_frontier
+from scaling.intervals.profile import profile_interval
 from scaling.laws import LAWS
-from scaling.profile import profile_interval
 
 from .test_laws import FORMULAS
 from .truths import ALL_LAWS, truths_of

@@ -202,7 +202,11 @@ def test_no_simulation_is_made_for_it(results, monkeypatch):
     def never(*_, **__):
         raise AssertionError("simulated")
 
-    for name in ("scaling.bootstrap.bootstrap_fit", "scaling.bootstrap.solve_draws", "scaling.worlds.solve_worlds"):
+    for name in (
+        "scaling.intervals.bootstrap.bootstrap_fit",
+        "scaling.intervals.bootstrap.solve_draws",
+        "scaling.intervals.worlds.solve_worlds",
+    ):
         monkeypatch.setattr(name, never)
     for name in NAMES:
         assert "simulated</" not in results[name]._repr_html_()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scaling import OBJECTIVES, FitError, FitWarning, fit_frontier, fit_law
+from scaling.intervals.profile import profile_interval
 from scaling.laws import LAWS
-from scaling.profile import profile_interval
 
 from .reports import FREE, QUIET, SHALLOW_X, SHALLOW_Y, STEEP_X, STEEP_Y, C, E, noisy, off, truth
 

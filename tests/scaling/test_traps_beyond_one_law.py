@@ -8,9 +8,9 @@ import pytest
 from scipy.special import stdtrit
 
 from scaling import FitError, FitWarning, bootstrap_fit, convex_hull, fit_law, pareto_frontier
+from scaling.intervals.profile import profile_interval
 from scaling.laws import LAWS
-from scaling.profile import profile_interval
-from scaling.selection import select
+from scaling.selection.rules import select
 
 from .reports import QUIET, C, E, noisy
 

@@ -22,10 +22,10 @@ import yaml
 from filelock import FileLock
 
 from scaling import read_evals, read_records
-from sweeps.grid import Plan, make_plan
 from sweeps.paths import SweepPaths
-from sweeps.spec import parse_spec
-from sweeps.status import FINISHED, run_status
+from sweeps.runner.status import FINISHED, run_status
+from sweeps.specs.grid import Plan, make_plan
+from sweeps.specs.spec import parse_spec
 
 from .conftest import UNREPEATABLE, changed
 

@@ -10,8 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sweeps.cli import app
-from sweeps.grid import make_plan
-from sweeps.spec import parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 
 SPEC = {
     "name": "tiny",

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from scaling.records import write_records
-from sweeps.frozen_plan import write_frozen_plan
-from sweeps.grid import Plan, Trunk
 from sweeps.paths import SweepPaths
+from sweeps.runner.frozen_plan import write_frozen_plan
+from sweeps.specs.grid import Plan, Trunk
 
 from .conftest import plan_of
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from sweeps.config import RunConfig
 from sweeps.data.datasets import DATASETS, find_dataset, folder_versions
-from sweeps.grid import Trunk
+from sweeps.specs.config import RunConfig
+from sweeps.specs.grid import Trunk
 
 __all__ = ["kind_of", "one_of_each_kind", "shortened", "write_arrays"]
 

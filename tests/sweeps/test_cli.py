@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from sweeps.cli import app
-from sweeps.frozen_plan import read_frozen_plan
-from sweeps.grid import make_plan
-from sweeps.jobs import run_trunk, write_failure
 from sweeps.paths import SweepPaths
-from sweeps.run import run_sweep
-from sweeps.spec import read_spec
+from sweeps.runner.frozen_plan import read_frozen_plan
+from sweeps.runner.jobs import run_trunk, write_failure
+from sweeps.runner.run import run_sweep
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import read_spec
 
 from .conftest import plan_of
 
@@ -53,7 +53,7 @@ def test_status_and_collect(copied):
 
 def test_status_of_a_sweep_that_is_not_finished_needs_neither_spec_nor_data(write_spec, tmp_path, monkeypatch):
     """A teacher, a data folder or the spec may be gone: what the folder holds is told."""
-    monkeypatch.setattr("sweeps.run._train", lambda *_: None)
+    monkeypatch.setattr("sweeps.runner.run._train", lambda *_: None)
     call("run", write_spec(), "--out", tmp_path / "out")
     SweepPaths(tmp_path / "out").spec.unlink()
     result = call("status", tmp_path / "out")
@@ -61,7 +61,7 @@ def test_status_of_a_sweep_that_is_not_finished_needs_neither_spec_nor_data(writ
 
 
 def test_a_run_that_could_write_nothing_is_one_line_and_exit_2(write_spec, tmp_path, monkeypatch):
-    monkeypatch.setattr("sweeps.run._train", lambda *_: None)
+    monkeypatch.setattr("sweeps.runner.run._train", lambda *_: None)
     result = call("run", write_spec(), "--out", tmp_path / "out")
     assert (result.exit_code, "no records in" in result.output) == (2, True)
 

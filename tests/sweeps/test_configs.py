@@ -15,12 +15,12 @@ from PIL import Image
 import scaling
 from scaling import read_measurements, read_records, validate_records
 from sweeps.data.image_folder import forget_folders
-from sweeps.grid import make_plan
-from sweeps.initial import initial_model
-from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
-from sweeps.saved_model import save_model
-from sweeps.spec import parse_spec
+from sweeps.runner.jobs import run_trunk
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
+from sweeps.training.initial import initial_model
+from sweeps.training.saved_model import save_model
 
 from .short import one_of_each_kind
 

@@ -6,18 +6,18 @@ import pytest
 import torch
 
 from scaling.records import read_evals
-from sweeps.acceleration import compile_blocks
-from sweeps.config import DownstreamConfig
 from sweeps.data.images import Images, load_images, normalise
-from sweeps.describe import describe_plan
-from sweeps.evaluate import evaluate_downstream
-from sweeps.features import extract_features
-from sweeps.grid import make_plan
-from sweeps.jobs import run_trunk
+from sweeps.evaluation.evaluate import evaluate_downstream
+from sweeps.evaluation.features import extract_features
 from sweeps.models import TimmConfig
 from sweeps.models.layers import layer_outputs, pool
 from sweeps.paths import SweepPaths
-from sweeps.spec import SpecError, parse_spec
+from sweeps.planning.describe import describe_plan
+from sweeps.runner.jobs import run_trunk
+from sweeps.specs.config import DownstreamConfig
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.training.acceleration import compile_blocks
 
 from .conftest import changed, plan_of
 from .models.test_layers import SHAPES, shape_of
@@ -112,7 +112,7 @@ def some_images(num_images=6, seed=0):
 
 @pytest.mark.parametrize("family", SHAPES)
 def test_features_are_the_pooled_outputs_of_each_layer(family, monkeypatch):
-    monkeypatch.setattr("sweeps.features._BATCH", 4)
+    monkeypatch.setattr("sweeps.evaluation.features._BATCH", 4)
     model, images = shape_of(family).build(32, 10), some_images()
     features = extract_features(model, images, NAMES)
     assert list(features) == list(NAMES)

@@ -8,19 +8,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-import sweeps.train as train
+import sweeps.training.train as train
 from scaling import read_records, validate_records
-from sweeps.attacks import attack, step_size
-from sweeps.cost import run_cost
 from sweeps.data.images import load_images, normalise
 from sweeps.data.training import load_training_data
-from sweeps.grid import make_plan
-from sweeps.jobs import run_trunk
 from sweeps.models import FAMILIES
 from sweeps.models.cost import count_cost
 from sweeps.paths import SweepPaths, TrunkPaths
-from sweeps.recipes import RECIPES
-from sweeps.spec import parse_spec
+from sweeps.planning.cost import run_cost
+from sweeps.runner.jobs import run_trunk
+from sweeps.specs.grid import make_plan
+from sweeps.specs.recipes import RECIPES
+from sweeps.specs.spec import parse_spec
+from sweeps.training.attacks import attack, step_size
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

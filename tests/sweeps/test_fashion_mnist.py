@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from scaling import read_records
-from sweeps.collect import collect
 from sweeps.data.fashion_mnist import DEBIAN_FOLDER
-from sweeps.grid import make_plan
-from sweeps.run import run_sweep
-from sweeps.spec import parse_spec
+from sweeps.runner.collect import collect
+from sweeps.runner.run import run_sweep
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 from sweeps.summary import write_summary
 
 SPEC = Path(__file__).parents[2] / "sweeps" / "configs" / "fashion_mnist.yaml"

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from sweeps import full_disk, jobs, paths
-from sweeps.checkpoints import Checkpoints
+from sweeps import full_disk, paths
 from sweeps.paths import append_text, write_text
-from sweeps.saved_model import save_model
+from sweeps.runner import jobs
 from sweeps.stopping import Interrupted
+from sweeps.training.checkpoints import Checkpoints
+from sweeps.training.saved_model import save_model
 
 from .conftest import plan_of
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-import sweeps.train as train
+import sweeps.training.train as train
 from sweeps.augment import streams
-from sweeps.config import NUMERICS_VERSION, RunConfig
 from sweeps.data import batches
 from sweeps.data.batches import batch_indices
 from sweeps.data.training import load_training_data
-from sweeps.grid import make_plan
 from sweeps.optimizers import build
 from sweeps.paths import TrunkPaths
-from sweeps.schedules import learning_rate_factor
-from sweeps.spec import parse_spec
+from sweeps.specs.config import NUMERICS_VERSION, RunConfig
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
+from sweeps.training.schedules import learning_rate_factor
 
 from .conftest import changed
 

@@ -4,18 +4,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sweeps.checkpoints import Checkpoints
 from sweeps.cli import app
-from sweeps.cost import run_cost
-from sweeps.cuts import cut_plan, run_shares
 from sweeps.data.prepare import prepare_data, undecoded
-from sweeps.describe_costs import describe_costs
-from sweeps.disk import checkpoint_bytes, disk_use
-from sweeps.estimate import make_estimate, plan_shapes
-from sweeps.facts import plan_facts
-from sweeps.identified import compute_spreads, unidentified
-from sweeps.timing import ShapeTimes
-from sweeps.train import new_state
+from sweeps.planning.cost import run_cost
+from sweeps.planning.cuts import cut_plan, run_shares
+from sweeps.planning.describe_costs import describe_costs
+from sweeps.planning.disk import checkpoint_bytes, disk_use
+from sweeps.planning.estimate import make_estimate, plan_shapes
+from sweeps.planning.facts import plan_facts
+from sweeps.planning.identified import compute_spreads, unidentified
+from sweeps.planning.timing import ShapeTimes
+from sweeps.training.checkpoints import Checkpoints
+from sweeps.training.train import new_state
 
 from .conftest import plan_of
 
@@ -144,7 +144,7 @@ def test_facts_are_json_and_are_told_in_80_columns():
 
 
 def test_a_model_that_does_not_fit_is_named(monkeypatch):
-    monkeypatch.setattr("sweeps.facts.device_memory", lambda num_slots: ("cpu", 2**29 + 165_000))
+    monkeypatch.setattr("sweeps.planning.facts.device_memory", lambda num_slots: ("cpu", 2**29 + 165_000))
     (line,) = (line for line in facts_of(plan_of())["warnings"] if "fit" in line)
     assert line.startswith("resnet w4d1-1 at 8 px in batches of 16 takes about ")
     assert line.endswith("4 run(s) will not fit")
@@ -177,9 +177,9 @@ def test_a_cap_without_end_is_refused(write_spec):
 
 def test_what_measuring_takes_is_told_before_it_begins(write_spec, monkeypatch):
     """Here of an engine that measures nothing."""
-    from .test_estimate import TwoSlots
+    from .planning.test_estimate import TwoSlots
 
-    monkeypatch.setattr("sweeps.estimate.plan_engine", lambda plan, slots: TwoSlots())
+    monkeypatch.setattr("sweeps.planning.estimate.plan_engine", lambda plan, slots: TwoSlots())
     result = call(write_spec(), "--max-hours", 100)
     assert result.exit_code == 0, result.output
     assert "measuring 2 of 2 shapes, about 6 s; --no-measure leaves it out" in result.stderr

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from scaling import read_records
-from sweeps.grid import make_plan
 from sweeps.paths import SweepPaths
-from sweeps.spec import parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 
 from .conftest import changed, write_photos
 from .planted import Planted, free_disk, full_disk

@@ -5,10 +5,10 @@ import yaml
 
 from scaling import read_evals
 from sweeps.paths import SweepPaths
-from sweeps.run import run_sweep
+from sweeps.runner.run import run_sweep
 
 from .conftest import changed, plan_of
-from .test_run import results
+from .runner.test_run import results
 
 
 def test_one_or_two_runs_side_by_side_give_the_same_records(tiny_sweep, tmp_path):

@@ -15,13 +15,15 @@ import yaml
 
 import sweeps
 from scaling.records import read_records
-from sweeps import evaluate, jobs, spec
-from sweeps.config import RunConfig
-from sweeps.locks import is_held, locked
+from sweeps.evaluation import evaluate
 from sweeps.paths import SweepPaths
-from sweeps.saved_model import read_config
-from sweeps.status import sweep_status
+from sweeps.runner import jobs
+from sweeps.runner.locks import is_held, locked
+from sweeps.runner.status import sweep_status
+from sweeps.specs import spec
+from sweeps.specs.config import RunConfig
 from sweeps.stopping import Interrupted
+from sweeps.training.saved_model import read_config
 
 from .conftest import UNREPEATABLE, plan_of
 
@@ -152,7 +154,7 @@ def test_only_what_is_left_is_trained_and_the_rest_is_told(tmp_path):
 def test_the_lock_falls_with_its_holder(tmp_path):
     path = tmp_path / "trunks" / "a.lock"
     code = (
-        "from pathlib import Path\nfrom sweeps.locks import locked\n"
+        "from pathlib import Path\nfrom sweeps.runner.locks import locked\n"
         f"with locked(Path({str(path)!r})):\n    print(flush=True)\n    input()"
     )
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
@@ -274,7 +276,7 @@ def test_numpy_reads_no_pickles():
 def test_models_are_read_where_the_config_names_them_and_nowhere_else():
     """Teachers, timm's checkpoints and models to compare with are paths in the spec."""
     readers = {path.relative_to(ROOT).as_posix() for path, _ in [*calls("load_model"), *calls("load_file")]}
-    assert readers <= {"saved_model.py", "train.py", "parallel.py", "measure/cka.py"}, readers
+    assert readers <= {"training/saved_model.py", "training/train.py", "training/parallel.py", "measure/cka.py"}, readers
     named = json.dumps(RunConfig.model_json_schema())
     assert '"teacher"' in named
     assert '"checkpoint"' in named

@@ -11,7 +11,7 @@ from sweeps.trackers import TRACKERS, track
 from sweeps.trackers.base import tracked_runs
 
 from .folders import Kind, ids, write_sweep
-from .test_status import failed
+from .runner.test_status import failed
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from sweeps.config import RunConfig
 from sweeps.data.fashion_mnist import DEBIAN_FOLDER
 from sweeps.data.training import load_training_data
-from sweeps.grid import make_plan
 from sweeps.models.cost import count_cost
 from sweeps.paths import TrunkPaths
-from sweeps.spec import parse_spec
-from sweeps.train import train_trunk
+from sweeps.specs.config import RunConfig
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
+from sweeps.training.train import train_trunk
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

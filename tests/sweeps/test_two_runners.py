@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from scaling import read_records
-from sweeps.grid import make_plan
-from sweeps.spec import parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 
 from .conftest import changed
 from .planted import Planted

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scaling as sc
-from scaling.selection import select
+from scaling.selection.rules import select
 
 from .calls import answer, call, made_runs, refused, table
 

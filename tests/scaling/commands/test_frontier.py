@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scaling as sc
-from scaling.usable import trainings
+from scaling.selection.usable import trainings
 
 from .calls import answer, call, refused, table
 

@@ -5,8 +5,8 @@ import pytest
 
 import scaling as sc
 from scaling import transfer
+from scaling.selection.usable import trainings
 from scaling.transfer.task_columns import find_tasks
-from scaling.usable import trainings
 
 from .calls import answer, call, refused, table
 

@@ -14,7 +14,7 @@ from scaling import fit_frontier, read_evals, read_records
 from scaling.datasets import DATASETS, load, path_or_data_set
 from scaling.datasets.shipped import shipped
 from scaling.schema import KEY
-from scaling.usable import usable_runs
+from scaling.selection.usable import usable_runs
 
 ROOT = Path(__file__).parents[3]
 SWEEPS = sorted(name for name, each in DATASETS.items() if each.citation.startswith("sweep:"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scaling import FitError, FitWarning, pareto_frontier
 from scaling.frontier import cost_ratio
 from scaling.frontier.interpolation import frontier_costs
-from scaling.selection import drawn_selection
+from scaling.selection.rules import drawn_selection
 
 AVERAGE_OF_5 = ["imagenet", "cifar10", "cifar100", "pets", "flowers"]
 quiet = pytest.mark.filterwarnings("ignore::scaling.FitWarning")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scaling import FitError, FitWarning, convex_hull, fit_frontier, fit_law, pareto_frontier
-from scaling.selection import drawn_selection, select
+from scaling.selection.rules import drawn_selection, select
 
 
 def runs(n=120, seed=0):

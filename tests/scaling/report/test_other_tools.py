@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from scaling.cli import app
 
-from ..test_column_map import OPEN_CLIP, TIMM, arguments, hive, sheet, wandb
+from ..reading.test_column_map import OPEN_CLIP, TIMM, arguments, hive, sheet, wandb
 
 
 def reported(path, columns, page, *options):

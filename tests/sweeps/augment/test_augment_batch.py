@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from sweeps.augment import augment_batch, describe_augment
-from sweeps.config import RecipeConfig
 from sweeps.data.images import normalise
+from sweeps.specs.config import RecipeConfig
 
 NUM_CLASSES = 7
 CHANGES = {

@@ -19,8 +19,8 @@ from sweeps.data.fashion_mnist import DEBIAN_FOLDER
 from sweeps.data.images import load_images
 from sweeps.data.kept import kept_rows
 from sweeps.data.phash import hash_images, near_pairs
-from sweeps.grid import make_plan
-from sweeps.spec import parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 
 from ..conftest import changed
 

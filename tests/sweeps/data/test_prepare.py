@@ -7,8 +7,8 @@ from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import load_images
 from sweeps.data.prepare import missing_data, prepare_data
 from sweeps.data.suites import expand_tasks
-from sweeps.grid import make_plan
-from sweeps.spec import parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import parse_spec
 
 from ..conftest import changed, plan_of, write_photos
 
@@ -62,7 +62,7 @@ def test_generated_sets_are_as_long_as_asked_for():
 
 def test_a_plan_looks_for_the_tasks_of_a_suite_once(monkeypatch):
     looked = []
-    monkeypatch.setattr("sweeps.grid.expand_tasks", lambda tasks: looked.append(tasks) or expand_tasks(tasks))
+    monkeypatch.setattr("sweeps.specs.grid.expand_tasks", lambda tasks: looked.append(tasks) or expand_tasks(tasks))
     for _ in range(2):
         assert len(plan_of(downstream__tasks=["vtab-like"], seeds=[0, 1]).configs) > 2
     assert len(looked) == 4  # in each plan, once to resolve its cells and once to say what is left out

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from sweeps.augment import augment_batch
 from sweeps.augment.crops import shift_and_mirror
-from sweeps.config import RecipeConfig
 from sweeps.data.batches import ResidentSource, batch_indices
 from sweeps.data.images import Images, normalise
 from sweeps.data.subsets import class_balanced_order, split_train_val
+from sweeps.specs.config import RecipeConfig
 
 LABELS = np.random.default_rng(0).integers(0, 7, 1000)
 

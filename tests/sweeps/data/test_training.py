@@ -15,10 +15,10 @@ from sweeps.data.prepare import prepare_data
 from sweeps.data.stream import describe, verify, workers
 from sweeps.data.subsets import sample_rows
 from sweeps.data.training import load_training_data
-from sweeps.grid import make_plan
 from sweeps.paths import TrunkPaths
-from sweeps.spec import SpecError, parse_spec
-from sweeps.train import train_trunk
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.training.train import train_trunk
 
 from .stream_sets import DATASETS, KINDS, photo, write_set
 
@@ -185,7 +185,7 @@ def test_the_test_images_asked_for_are_not_those_of_the_first_classes(tmp_path, 
 
 
 def test_so_are_those_of_a_task(tmp_path):
-    from sweeps.evaluate import task_images
+    from sweeps.evaluation.evaluate import task_images
 
     sets = {"folder": write_set(tmp_path / "set", "folder", num_train=48, num_test=90)}
     (config, _) = configs_of(sets, tasks=[f"image-folder:{sets['folder']}"])

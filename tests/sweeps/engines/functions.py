@@ -37,13 +37,13 @@ def die_once(folder, index, devices, report):
 
 def describe_worker(devices, report):
     import sweeps
-    import sweeps.progress  # only now, as much of the package is imported: it must be the frozen copy too
+    import sweeps.runner.progress  # only now, as much of the package is imported: it must be the frozen copy too
 
     return {
         "devices": list(devices),
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
-        "files": [sweeps.__file__, sweeps.progress.__file__, sys.modules["sweeps.stopping"].__file__],
+        "files": [sweeps.__file__, sweeps.runner.progress.__file__, sys.modules["sweeps.stopping"].__file__],
         "pid": os.getpid(),
         "folder": os.getcwd(),
     }

@@ -7,11 +7,11 @@ import pytest
 
 from scaling import read_evals
 from sweeps.engines import ENGINES
-from sweeps.jobs import run_trunk
 from sweeps.paths import SweepPaths
+from sweeps.runner.jobs import run_trunk
 
 from ..conftest import plan_of
-from ..test_run import results
+from ..runner.test_run import results
 
 SMALL = {"train_examples": [200], "steps": [10, 20], "downstream__shots": [1]}
 

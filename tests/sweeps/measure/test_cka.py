@@ -5,7 +5,7 @@ import torch
 from sweeps.measure import cka
 from sweeps.measure.cka import Similarity, centred_gram, linear_cka
 from sweeps.models.layers import layer_names, layer_outputs
-from sweeps.saved_model import save_model
+from sweeps.training.saved_model import save_model
 
 from ..conftest import plan_of
 

@@ -9,8 +9,8 @@ from torch import nn
 from torch.func import functional_call, hessian
 
 from sweeps.data.images import normalise
-from sweeps.losses import training_loss
 from sweeps.measure.curvature import largest_eigenvalue, measure, sharpness
+from sweeps.training.losses import training_loss
 
 SMALL = {
     "vit": {"vit": [{"width": 8, "depth": 1, "patch": 4}]},

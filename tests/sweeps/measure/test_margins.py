@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from sweeps.data.images import load_images, normalise
-from sweeps.evaluate import task_images
-from sweeps.fewshot import fit_probe
+from sweeps.evaluation.evaluate import task_images
+from sweeps.evaluation.fewshot import fit_probe
 from sweeps.measure.margins import margins, measure
 from sweeps.models.layers import layer_outputs
 

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 import scaling as sc
-from sweeps.jobs import run_trunk
 from sweeps.measure import MEASUREMENTS, weight_norms
 from sweeps.paths import SweepPaths
+from sweeps.runner.jobs import run_trunk
 
 from ..conftest import plan_of
 

@@ -7,11 +7,11 @@ import torch
 import scaling as sc
 from sweeps.data.datasets import find_dataset
 from sweeps.data.training import load_training_data
-from sweeps.jobs import run_trunk
 from sweeps.measure import multi_label
 from sweeps.measure.multi_label import multi_label_error
 from sweeps.measure.subject import Subject
 from sweeps.paths import SweepPaths
+from sweeps.runner.jobs import run_trunk
 
 from ..conftest import plan_of
 

@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 
 from sweeps.data.images import load_images, normalise
-from sweeps.evaluate import evaluate_upstream
+from sweeps.evaluation.evaluate import evaluate_upstream
 from sweeps.measure import adversarial, corruptions, loss_landscape
 from sweeps.measure.subject import Subject
-from sweeps.spec import SpecError
-from sweeps.train import new_state
+from sweeps.specs.spec import SpecError
+from sweeps.training.train import new_state
 
 from ..conftest import plan_of
 

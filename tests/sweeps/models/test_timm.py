@@ -4,9 +4,9 @@ import pytest
 import timm
 import torch
 
-from sweeps.grid import make_plan
 from sweeps.models import TimmConfig
-from sweeps.spec import SpecError, parse_spec
+from sweeps.specs.grid import make_plan
+from sweeps.specs.spec import SpecError, parse_spec
 
 from .conftest import TINY, TINY_VIT
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from sweeps.config import RecipeConfig
 from sweeps.optimizers import build_optimizer
+from sweeps.specs.config import RecipeConfig
 
 RECIPE = {"lr": 0.01, "weight_decay": 0.1, "head_weight_decay": 3.0, "head_lr_multiplier": 2.0, "beta1": 0.9}
 VALID_PAIRS = [

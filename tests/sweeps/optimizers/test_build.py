@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sweeps.config import RecipeConfig, ScheduleConfig
 from sweeps.optimizers import OPTIMIZERS, build_optimizer, set_learning_rate
-from sweeps.schedules import learning_rate_factor
+from sweeps.specs.config import RecipeConfig, ScheduleConfig
+from sweeps.training.schedules import learning_rate_factor
 
 from .conftest import EVERY_PAIR, Tiny, give_gradients, recipe_of, tiny
 

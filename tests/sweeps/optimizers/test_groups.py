@@ -2,9 +2,9 @@ import pytest
 import timm
 import torch
 
-from sweeps.config import RecipeConfig
 from sweeps.models import ResNetConfig, VitConfig
 from sweeps.optimizers import decay_groups
+from sweeps.specs.config import RecipeConfig
 
 from .conftest import Tiny, recipe_of
 

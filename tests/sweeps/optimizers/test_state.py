@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from sweeps.config import RecipeConfig
 from sweeps.data.images import load_images
 from sweeps.models import VitConfig
 from sweeps.optimizers import build_optimizer, clip_gradients, perturbed_weights
-from sweeps.state import TrainingState
+from sweeps.specs.config import RecipeConfig
+from sweeps.training.state import TrainingState
 
 from .conftest import EVERY_PAIR, Tiny, give_gradients, recipe_of
 

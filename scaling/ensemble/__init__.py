@@ -1,0 +1,1 @@
+"""Several laws: compared by what they predict, and weighted."""

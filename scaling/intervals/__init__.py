@@ -1,0 +1,1 @@
+"""How sure a fit is: bootstrap, profile, derived values, simulated worlds."""

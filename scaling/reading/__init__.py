@@ -1,0 +1,1 @@
+"""What tables of any tool are read as: numbers in cells, csv files, partitions, streams, checks."""

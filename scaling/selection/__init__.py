@@ -1,0 +1,1 @@
+"""Which points a law is fitted to: hulls, the Pareto frontier, the stochastic frontier."""

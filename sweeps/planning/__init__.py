@@ -1,0 +1,1 @@
+"""What a sweep will take, before it runs: FLOPs, memory, disk, time."""

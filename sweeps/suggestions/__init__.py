@@ -1,0 +1,1 @@
+"""Which runs would tell most next."""

@@ -1,0 +1,1 @@
+"""One run: its steps, its state, its checkpoints."""

@@ -1,0 +1,1 @@
+"""A sweep while it runs: its state as text and figure."""
