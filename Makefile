@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --du
 # The browsers that the tests look for, in their order.
 BROWSERS := chromium chromium-browser google-chrome
 
-.PHONY: run test test-scaling test-sweeps test-docs test-slow test-browser notebooks docs bench lint clean
+.PHONY: run test test-scaling test-sweeps test-docs test-slow test-browser coverage notebooks docs bench lint clean
 
 # Each stamp holds one level of installed extras; it is renewed when pyproject.toml changes.
 .venv/.sweeps: pyproject.toml
@@ -40,6 +40,10 @@ test-sweeps: .venv/.dev
 # The documents' commands and code, the pages built, each notebook in a fresh kernel.
 test-docs: .venv/.dev
 	$(PYTEST) tests/docs tests/notebooks -m 'not slow'
+
+# Branches of both packages, a sweep's workers counted; slow, GPU, browser and notebook tests are not in it.
+coverage: .venv/.dev
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=json:coverage.json scaling sweeps tests
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -m slow
