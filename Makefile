@@ -32,7 +32,7 @@ run: .venv/.sweeps
 test: test-scaling test-sweeps test-docs
 
 test-scaling: .venv/.dev
-	$(PYTEST) scaling tests/scaling tests/benchmarks
+	$(PYTEST) scaling tests/scaling tests/benchmarks tests/test_imports.py
 
 test-sweeps: .venv/.dev
 	$(PYTEST) sweeps tests/sweeps

@@ -15,9 +15,9 @@ from .frontier import FrontierFit
 from .inputs import check_positive
 from .intervals.bootstrap import BootstrapFit
 from .intervals.derived import independent_draws, widest
-from .intervals.prediction import Prediction, check_level
-from .intervals.worlds import first_fall
 from .notebook_view import NotebookView
+from .prediction import Prediction, check_level
+from .selection.worlds import first_fall
 from .transfer import TransferFit
 
 __all__ = ["Chain", "ComputeTarget", "chain"]

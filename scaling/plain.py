@@ -13,7 +13,7 @@ from .errors import FitError, FitWarning
 from .fitting.fit import Fit
 from .fitting.grouped import GroupedFit
 from .frontier import CostRatio, FrontierFit
-from .intervals.prediction import Prediction
+from .prediction import Prediction
 from .selection.selected import SelectedFit
 from .transfer import TransferFit
 

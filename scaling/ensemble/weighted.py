@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_positive
-from ..intervals.prediction import Prediction, check_kind, check_level, warn_beyond
-from ..intervals.quantiles import student_quantile
 from ..laws import Law
 from ..notebook_view import NotebookView
+from ..prediction import Prediction, check_kind, check_level, warn_beyond
+from ..quantiles import student_quantile
 from .comparison import check_laws, check_pairs
 from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members

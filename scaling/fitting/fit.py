@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
 from ..inputs import check_inside, check_positive
-from ..intervals.prediction import Prediction, check_kind, check_level, warn_beyond
-from ..intervals.quantiles import normal_quantile, student_quantile
 from ..laws import Law
 from ..notebook_view import NotebookView
+from ..prediction import Prediction, check_kind, check_level, warn_beyond
+from ..quantiles import normal_quantile, student_quantile
 from .covariance import Covariance, parameter_covariance
 from .objectives import LOG, Objective
 from .solver import Problem

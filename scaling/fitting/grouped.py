@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
 from ..groups import number_groups
-from ..intervals.prediction import Prediction, warn_beyond
 from ..laws import Law
 from ..laws.grouped import grouped_law
 from ..notebook_view import NotebookView
+from ..prediction import Prediction, warn_beyond
 from .fit import Fit
 from .fit_law import finished, fit_points, objective_of
 from .points import check_points, pose

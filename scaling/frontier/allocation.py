@@ -12,8 +12,8 @@ from ..fitting.fit import Fit
 from ..groups import number_groups
 from ..inputs import check_columns, loss_column, positive_column
 from ..intervals.bootstrap import failed_draws
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import expanded_level, student_quantile
+from ..prediction import check_level
+from ..quantiles import expanded_level, student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..inputs import check_fractions, check_positive, check_same_index
-from ..intervals.prediction import check_level
 from ..laws import Law
 from ..notebook_view import NotebookView
+from ..prediction import check_level
 from ..selection.hulls import check_points
 from ..transfer.eval_images import sampling_variance
 from .family_costs import Costs, FamilyRuns, fit_family, interpolated_costs, law_costs

@@ -14,13 +14,13 @@ from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..inputs import check_positive, check_same_index
 from ..intervals.bootstrap import BootstrapFit
-from ..intervals.prediction import Prediction, warn_beyond
-from ..intervals.worlds import check_options, draw_selection
 from ..laws import Law, find_law
+from ..prediction import Prediction, warn_beyond
 from ..selection.hulls import check_points
 from ..selection.rules import check_hull_axes, check_selection, drawn_selection, select
 from ..selection.selected import SelectedFit
 from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from ..selection.worlds import check_options, draw_selection
 
 __all__ = ["FrontierFit", "fit_frontier"]
 

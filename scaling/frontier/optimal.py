@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..inputs import check_positive, finished_rows
-from ..intervals.prediction import check_level, warn_beyond
+from ..prediction import check_level, warn_beyond
 from .allocation import AllocationFit, Runs, read_runs
 from .envelope import fit_envelope
 from .isoflop import fit_isoflop

@@ -15,7 +15,7 @@ from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit_law import quiet_fit
 from ..inputs import check_names, check_positive, finished_rows, loss_column, positive_column
 from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
-from ..intervals.prediction import Prediction, check_level, warn_beyond
+from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from ..fitting.solver import Problem, polish, scan
 from ..groups import number_groups
 from ..inputs import check_positive
 from ..notebook_view import NotebookView
-from .prediction import Prediction, check_kind, check_level
-from .quantiles import expanded_level
+from ..prediction import Prediction, check_kind, check_level
+from ..quantiles import expanded_level
 
 __all__ = [
     "METHODS",

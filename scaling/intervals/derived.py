@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..fitting.fit import Fit
+from ..prediction import check_level
 from .bootstrap import BootstrapFit, bootstrap_fit
-from .prediction import check_level
 
 __all__ = ["derived_interval", "independent_draws", "widest"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FitError
 from ..fitting.fit import Fit, bound_units
 from ..fitting.solver import Problem, polish
-from .prediction import check_level
+from ..prediction import check_level
 
 __all__ = ["profile_interval"]
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..datasets import named, path_or_data_set
 from ..inputs import check_columns
-from ..intervals.prediction import check_level
+from ..prediction import check_level
 from ..records import read_records
 from ..schema import KEY
 

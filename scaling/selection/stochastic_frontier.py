@@ -19,8 +19,8 @@ from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
 from ..inputs import check_positive
 from ..intervals.bootstrap import BootstrapFit
-from ..intervals.draw_warnings import outside_own_draws, rough_ends
 from ..laws import Law, find_law
+from .draw_warnings import outside_own_draws, rough_ends
 from .excess import MAX_SHAPE, log_density, log_survival
 from .hulls import pareto_frontier
 from .importance import WeightedDraws, sample_density

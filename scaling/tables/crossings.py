@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..inputs import check_columns, column_of, finished_rows, positive_column
-from ..intervals.quantiles import student_quantile
+from ..quantiles import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import numpy as np
 from ..cells import CELL_COLUMNS, last_rows, number_rows
 from ..errors import FitWarning, issue
 from ..inputs import check_columns
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import student_quantile
+from ..prediction import check_level
+from ..quantiles import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd

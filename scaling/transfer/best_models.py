@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt, table_lines
 from ..errors import FitError
 from ..inputs import check_accuracies, model_names
-from ..intervals.prediction import Prediction
+from ..prediction import Prediction
 from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
 from .lines import AccuracyLine, fit_line

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError
 from ..inputs import check_fractions, check_same_index, column_of
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import normal_quantile
+from ..prediction import check_level
+from ..quantiles import normal_quantile
 from .correlations import pearson
 from .lines import AXIS_SCALINGS
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_accuracies
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import student_quantile
+from ..prediction import check_level
+from ..quantiles import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd

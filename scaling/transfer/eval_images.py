@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_fractions
-from ..intervals.prediction import check_level
+from ..prediction import check_level
 
 __all__ = ["accuracy_interval", "corrected", "sampling_variance"]
 

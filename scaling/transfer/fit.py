@@ -14,10 +14,10 @@ from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..inputs import check_accuracies, check_fractions
 from ..intervals.bootstrap import BootstrapFit
-from ..intervals.prediction import Prediction
-from ..intervals.worlds import check_options, draw_selection
+from ..prediction import Prediction
 from ..selection.selected import SelectedFit
 from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
+from ..selection.worlds import check_options, draw_selection
 from .selection import TransferSelection, check_anchors, check_window
 
 __all__ = ["HIDDEN_ALPHA", "TransferFit", "fit_to_selection", "fit_transfer"]

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..inputs import check_accuracies, check_fractions, model_names
-from ..intervals.prediction import Prediction, check_kind
-from ..intervals.quantiles import student_quantile
 from ..laws import LAWS
 from ..laws.base import Link
+from ..prediction import Prediction, check_kind
+from ..quantiles import student_quantile
 from .eval_images import corrected
 
 if TYPE_CHECKING:

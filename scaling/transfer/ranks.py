@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..groups import number_groups
 from ..inputs import check_accuracies, column_of
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import student_quantile
+from ..prediction import check_level
+from ..quantiles import student_quantile
 from .correlations import is_constant
 
 if TYPE_CHECKING:

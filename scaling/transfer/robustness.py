@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_accuracies, check_fractions, check_same_index, model_names
-from ..intervals.prediction import Prediction
-from ..intervals.quantiles import normal_quantile
+from ..prediction import Prediction
+from ..quantiles import normal_quantile
 from .eval_images import corrected, sampling_variance
 from .lines import AccuracyLine, fit_line
 

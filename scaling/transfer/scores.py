@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..intervals.prediction import Prediction
+from ..prediction import Prediction
 
 __all__ = ["score"]
 

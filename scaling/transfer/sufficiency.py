@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..inputs import check_positive, check_same_index
-from ..intervals.prediction import check_level
-from ..intervals.quantiles import student_quantile
+from ..prediction import check_level
+from ..quantiles import student_quantile
 from .all_runs import (
     RANK,
     AllRuns,

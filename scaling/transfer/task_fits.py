@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import FitError, FitWarning
 from ..inputs import check_columns, check_fractions, column_of, finished_rows
-from ..intervals.prediction import check_level
+from ..prediction import check_level
 from .fit import fit_transfer
 from .task_columns import find_tasks
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..runner.cost import finetune_cost, run_cost
 from ..specs.config import RunConfig
 from ..specs.grid import Plan
-from .cost import finetune_cost, run_cost
 
 __all__ = ["Cut", "RunShare", "cut_plan", "run_shares"]
 

@@ -12,7 +12,7 @@ from ..specs.grid import Plan, Trunk
 from ..specs.spec import SpecError
 
 if TYPE_CHECKING:
-    from .cost import RunCost
+    from ..runner.cost import RunCost
 
 __all__ = ["describe_plan", "tuned_columns", "tuned_fields"]
 
@@ -130,7 +130,7 @@ def _models(plan: Plan) -> Iterator[str]:
 
 
 def _cost(trunk: Trunk) -> "RunCost":
-    from .cost import run_cost
+    from ..runner.cost import run_cost
 
     try:
         return run_cost(trunk.configs[0])
@@ -140,7 +140,7 @@ def _cost(trunk: Trunk) -> "RunCost":
 
 def _finetuning(plan: Plan) -> Iterator[str]:
     """What it adds to the training; at the paper's lengths it is the more expensive of the two."""
-    from .cost import finetune_cost
+    from ..runner.cost import finetune_cost
 
     if added := [flops for config in plan.configs if (flops := finetune_cost(config).flops)]:
         training = sum(_cost(trunk).training_flops * trunk.num_images for trunk in plan.trunks)

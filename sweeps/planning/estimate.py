@@ -11,10 +11,10 @@ from statistics import median
 import numpy as np
 
 from ..engines import Engine, EngineOptions, Resources, make_engine
+from ..runner.cost import evaluation_images, finetune_cost, run_cost
 from ..runner.training_order import in_order
 from ..specs.config import RunConfig
 from ..specs.grid import Plan, Trunk
-from .cost import evaluation_images, finetune_cost, run_cost
 from .step_shapes import num_evaluations, shapes_of, step_shape
 from .timing import ShapeTimes, time_shape
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ..data.prepare import missing_data
+from ..runner.cost import finetune_cost, run_cost
 from ..specs.config import RunConfig
 from ..specs.grid import Plan, Trunk
-from .cost import finetune_cost, run_cost
 from .cuts import Cut, cut_plan, run_shares
 from .disk import disk_use
 from .estimate import BEGIN_SECONDS, Estimate

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..runner.cost import run_cost
 from ..specs.config import RunConfig
 from ..specs.grid import Plan
-from .cost import run_cost
 
 __all__ = ["LEAST_COMPUTES", "LEAST_SPAN", "Spread", "compute_spreads", "unidentified"]
 

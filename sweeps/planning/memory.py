@@ -20,10 +20,10 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from ..models.depth import deeper_memory, one_and_two
 from ..models.shape import ModelShape
 from ..specs.config import RunConfig
 from ..training.acceleration import blocks_of
-from .depth import deeper_memory, one_and_two
 
 __all__ = [
     "PROCESS_BYTES", "ModelMemory", "TrainingMemory", "count_memory", "memory_of", "optimizer_bytes", "padded_tokens",

@@ -11,7 +11,7 @@ from itertools import product
 
 from ..models import ConvNextConfig, MixerConfig, ModelShape, ResNetConfig, VitConfig
 from ..models.cost import ModelCost, count_cost
-from .depth import deeper_cost, deeper_memory
+from ..models.depth import deeper_cost, deeper_memory
 from .memory import PROCESS_BYTES, ModelMemory, count_memory, memory_of, padded_tokens
 
 __all__ = [

@@ -15,11 +15,11 @@ import torch
 from ..data.datasets import find_dataset
 from ..data.training import TrainingData, load_training_data
 from ..paths import SweepPaths, TrunkPaths
+from ..runner.cost import evaluation_images, num_test_images, run_cost
 from ..runner.jobs import run_trunk
 from ..specs.config import RunConfig, ScheduleConfig
 from ..specs.grid import Trunk
 from ..training.train import train_trunk
-from .cost import evaluation_images, num_test_images, run_cost
 
 __all__ = ["ShapeTimes", "time_shape"]
 

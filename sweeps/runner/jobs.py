@@ -20,7 +20,6 @@ from ..data.duplicates import Duplicates, upstream_duplicates
 from ..data.training import load_training_data
 from ..full_disk import when_there_is_room
 from ..paths import RunPaths, SweepPaths, write_json, write_text
-from ..planning.cost import run_cost
 from ..specs.config import RunConfig
 from ..specs.grid import Trunk
 from ..training.micro_batches import num_parts, why_whole
@@ -28,6 +27,7 @@ from ..training.out_of_memory import free_memory, is_out_of_memory
 from ..training.parallel import train_on_devices
 from ..training.saved_model import save_model
 from ..training.train import FinishedRun
+from .cost import run_cost
 from .locks import locked
 from .run_rows import config_columns, eval_rows, measurement_rows, record_rows
 from .status import FINISHED, run_status

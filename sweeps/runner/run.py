@@ -192,7 +192,7 @@ def _num_begun(old: FrozenPlan, paths: SweepPaths) -> int:
 def _count_flops(trunks: Sequence[Trunk]) -> dict[str, float]:
     """Training FLOPs of one image, by trunk id."""
     # Imported here: torch takes seconds, and a sweep that is finished or whose FLOPs are known needs none of it.
-    from ..planning.cost import run_cost
+    from .cost import run_cost
 
     try:
         return {trunk.trunk_id: run_cost(trunk.configs[0]).training_flops for trunk in trunks}
@@ -256,7 +256,7 @@ def _train(
     keep_going: bool,
     statuses: Mapping[str, str | None],
 ) -> None:
-    from ..planning.cost import finetune_cost
+    from .cost import finetune_cost
     from .driver import Driver
     from .progress import SweepProgress
 

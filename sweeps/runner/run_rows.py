@@ -10,11 +10,11 @@ import torch
 from ..augment import describe_augment
 from ..data.datasets import task_name
 from ..data.duplicates import Duplicates, duplicate_rows
-from ..planning.cost import RunCost
 from ..specs.class_map import num_outputs
 from ..specs.config import RunConfig
 from ..specs.grid import Trunk
 from ..training.train import FinishedRun
+from .cost import RunCost
 from .frozen_code import git_commit
 
 __all__ = ["config_columns", "eval_rows", "measurement_rows", "record_rows"]

@@ -12,7 +12,7 @@ from ..specs.grid import make_plan
 from ..specs.spec import SpecError, read_spec
 
 if TYPE_CHECKING:
-    from ..planning.cost import RunCost
+    from ..runner.cost import RunCost
 
 __all__ = ["SPEC_X", "Cell", "grid_cells", "spec_cells"]
 
@@ -65,7 +65,7 @@ def spec_cells(spec: Path, held: Collection[str], x: str) -> list[Cell]:
 
 
 def _cell(config: RunConfig, x: str) -> Cell:
-    from ..planning.cost import run_cost
+    from ..runner.cost import run_cost
 
     try:
         cost = run_cost(config)

@@ -205,7 +205,7 @@ def test_no_simulation_is_made_for_it(results, monkeypatch):
     for name in (
         "scaling.intervals.bootstrap.bootstrap_fit",
         "scaling.intervals.bootstrap.solve_draws",
-        "scaling.intervals.worlds.solve_worlds",
+        "scaling.selection.worlds.solve_worlds",
     ):
         monkeypatch.setattr(name, never)
     for name in NAMES:

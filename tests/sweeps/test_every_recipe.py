@@ -15,7 +15,7 @@ from sweeps.data.training import load_training_data
 from sweeps.models import FAMILIES
 from sweeps.models.cost import count_cost
 from sweeps.paths import SweepPaths, TrunkPaths
-from sweeps.planning.cost import run_cost
+from sweeps.runner.cost import run_cost
 from sweeps.runner.jobs import run_trunk
 from sweeps.specs.grid import make_plan
 from sweeps.specs.recipes import RECIPES

@@ -6,7 +6,6 @@ from typer.testing import CliRunner
 
 from sweeps.cli import app
 from sweeps.data.prepare import prepare_data, undecoded
-from sweeps.planning.cost import run_cost
 from sweeps.planning.cuts import cut_plan, run_shares
 from sweeps.planning.describe_costs import describe_costs
 from sweeps.planning.disk import checkpoint_bytes, disk_use
@@ -14,6 +13,7 @@ from sweeps.planning.estimate import make_estimate, plan_shapes
 from sweeps.planning.facts import plan_facts
 from sweeps.planning.identified import compute_spreads, unidentified
 from sweeps.planning.timing import ShapeTimes
+from sweeps.runner.cost import run_cost
 from sweeps.training.checkpoints import Checkpoints
 from sweeps.training.train import new_state
 

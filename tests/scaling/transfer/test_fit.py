@@ -223,7 +223,7 @@ def test_a_window_right_of_the_best_model_has_no_hull():
 
 def test_worlds_that_are_simulated_in_parts_are_as_many_and_say_the_same(monkeypatch):
     whole = fit_transfer(*models(n=200), num_draws=200)
-    monkeypatch.setattr("scaling.intervals.worlds._SIMULATED", 200 * 90)  # 90, 90 and 20 draws
+    monkeypatch.setattr("scaling.selection.worlds._SIMULATED", 200 * 90)  # 90, 90 and 20 draws
     parts = fit_transfer(*models(n=200), num_draws=200)
     assert len(parts.bootstrap.theta) + parts.bootstrap.num_failed == 200
     # Other draws: medians of 200 differ by a share of the interval's width that is its error, about a tenth.

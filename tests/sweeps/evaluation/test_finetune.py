@@ -21,7 +21,7 @@ from sweeps.data.training import load_training_data
 from sweeps.evaluation.finetune import finetune_config, finetune_model, finetune_once
 from sweeps.models.resize import transfer_model
 from sweeps.paths import SweepPaths, TrunkPaths
-from sweeps.planning.cost import finetune_cost
+from sweeps.runner.cost import finetune_cost
 from sweeps.runner.jobs import run_trunk
 from sweeps.training.initial import initial_model
 

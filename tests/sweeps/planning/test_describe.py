@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from sweeps.planning.cost import finetune_cost, forget_counted, run_cost
 from sweeps.planning.describe import describe_plan, tuned_columns, tuned_fields
+from sweeps.runner.cost import finetune_cost, forget_counted, run_cost
 from sweeps.specs.spec import SpecError
 from sweeps.training.saved_model import save_model
 

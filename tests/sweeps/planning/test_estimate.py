@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from sweeps.data.prepare import prepare_data
 from sweeps.engines import Event
-from sweeps.planning.cost import evaluation_images, finetune_cost, run_cost
 from sweeps.planning.estimate import (
     BEGIN_SECONDS,
     END_SECONDS,
@@ -17,6 +16,7 @@ from sweeps.planning.estimate import (
 )
 from sweeps.planning.step_shapes import num_evaluations, shapes_of, step_shape
 from sweeps.planning.timing import ShapeTimes, time_shape
+from sweeps.runner.cost import evaluation_images, finetune_cost, run_cost
 from sweeps.runner.training_order import in_order
 
 from ..conftest import plan_of

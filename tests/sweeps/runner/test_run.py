@@ -20,9 +20,9 @@ import sweeps
 from scaling import read_evals, read_records, validate_records
 from sweeps.measure import weight_norms
 from sweeps.paths import SweepPaths
-from sweeps.planning.cost import forget_counted
 from sweeps.runner import jobs
 from sweeps.runner.changes import ChangedSweepError
+from sweeps.runner.cost import forget_counted
 from sweeps.runner.frozen_code import code_files
 from sweeps.runner.frozen_plan import installed_versions, read_frozen_plan
 from sweeps.runner.run import SweepBusyError, pending_trunks, run_sweep

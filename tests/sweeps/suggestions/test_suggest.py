@@ -306,7 +306,7 @@ def held(write_spec, tmp_path):
 
 
 def test_cells_of_a_spec_are_those_not_held_with_their_true_cost(held):
-    from sweeps.planning.cost import run_cost
+    from sweeps.runner.cost import run_cost
 
     spec, configs, records = held
     cells = spec_cells(spec, held_runs(records), "compute_flops")

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..errors import FitWarning
+from ..intervals.bootstrap import BootstrapFit
 from ..laws import Law
-from .bootstrap import BootstrapFit
 
 __all__ = ["outside_own_draws", "rough_ends"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import FitWarning, issue
+from .errors import FitWarning, issue
 
 __all__ = ["KINDS", "Prediction", "check_kind", "check_level", "warn_beyond"]
 

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..models.cost import ModelCost
+from .cost import ModelCost
 
 if TYPE_CHECKING:
-    from .memory import ModelMemory
+    from ..planning.memory import ModelMemory
 
 __all__ = ["deeper_cost", "deeper_memory", "one_and_two"]
 

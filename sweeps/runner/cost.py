@@ -7,9 +7,9 @@ from ..data.datasets import find_dataset
 from ..evaluation.finetune import finetune_config
 from ..models import ModelConfig
 from ..models.cost import ModelCost, count_cost, training_flops
+from ..models.depth import deeper_cost, one_and_two
 from ..specs.config import RunConfig
 from ..training.saved_model import read_config
-from .depth import deeper_cost, one_and_two
 
 __all__ = [
     "FinetuneCost", "RunCost", "evaluation_images", "finetune_cost", "forget_counted", "num_test_images", "run_cost",

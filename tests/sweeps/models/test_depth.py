@@ -4,9 +4,9 @@ import pytest
 
 from sweeps.models import MixerConfig, VitConfig
 from sweeps.models.cost import count_cost
-from sweeps.planning.cost import forget_counted, run_cost
-from sweeps.planning.depth import one_and_two
+from sweeps.models.depth import one_and_two
 from sweeps.planning.memory import count_memory, training_memory
+from sweeps.runner.cost import forget_counted, run_cost
 
 from ..conftest import plan_of
 
