@@ -1,14 +1,14 @@
-"""What a shell completes: commands, options and the values that an option has, from a table made beforehand.
+"""What a shell completes: commands and options, from a table made beforehand, and the values that an option has.
 
 A shell waits for its completions, and the commands' modules import pandas and scipy, or torch: so the options stand in
-`commands/options.json` of each package. After a change of an option or of a list of names write it anew, as the test
-of it says: `python -m scaling.completion scaling sweeps`.
+`commands/options.json` of each package. After a change of an option write it anew, as the test of it says:
+`python -m scaling.completion scaling sweeps`. The values are those of the tables, as they are when one completes.
 """
 
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,29 +21,33 @@ Table = dict[str, list[dict[str, Any]]]
 
 
 def option_table(package: str) -> Table:
-    """Of each command its parameters: `names` (none of an argument), `help`, `flag`, and the `values` it can have.
+    """Of each command its parameters: `names` (none of an argument), `help`, `flag`, and the key of its `choices`.
 
     Args:
-        package: "scaling" or "sweeps"; its `commands.choices.choices()` gives the values by name, as "--law", or of one
-            command "fit --law"; an argument's name is in capitals.
+        package: "scaling" or "sweeps"; its `commands.choices.CHOICES` has a function of the values by name, as "--law",
+            or of one command "fit --law"; an argument's name is in capitals.
     """
-    app, choices = import_module(f"{package}.cli").app, import_module(f"{package}.commands.choices").choices()
+    app, choices = import_module(f"{package}.cli").app, _choices(package)
     group: Any = typer.main.get_command(app)
     context = typer.Context(group)
     return {
-        name: [_row(parameter, name, choices) for parameter in group.get_command(context, name).params]
+        name: [_row(parameter, name, choices.keys()) for parameter in group.get_command(context, name).params]
         for name in group.list_commands(context)
     }
 
 
-def _row(parameter: Any, command: str, choices: dict[str, list[str]]) -> dict[str, Any]:
+def _choices(package: str) -> dict[str, Callable[[], list[str]]]:
+    return import_module(f"{package}.commands.choices").CHOICES
+
+
+def _row(parameter: Any, command: str, choices: Collection[str]) -> dict[str, Any]:
     is_option = parameter.param_type_name == "option"
     key = max(parameter.opts, key=len) if is_option else parameter.name.upper()
     return {
         "names": [*parameter.opts, *parameter.secondary_opts] if is_option else [],
         "help": parameter.help or "",
         "flag": bool(getattr(parameter, "is_flag", False)),
-        "values": choices.get(f"{command} {key}", choices.get(key, [])),
+        "choices": next((each for each in (f"{command} {key}", key) if each in choices), None),
     }
 
 
@@ -71,7 +75,7 @@ def completed_command(package: str, name: str) -> Any:
 
     def nothing(**_: Any) -> None: ...
 
-    parameters = [_parameter(place, row) for place, row in enumerate(rows)]
+    parameters = [_parameter(package, place, row) for place, row in enumerate(rows)]
     nothing.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     nothing.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     alone = typer.Typer(add_completion=False)
@@ -79,9 +83,9 @@ def completed_command(package: str, name: str) -> Any:
     return typer.main.get_command(alone)
 
 
-def _parameter(place: int, row: dict[str, Any]) -> inspect.Parameter:
+def _parameter(package: str, place: int, row: dict[str, Any]) -> inspect.Parameter:
     kind: Any = bool if row["flag"] else str
-    options: dict[str, Any] = {"help": row["help"], "autocompletion": _completer(row["values"])}
+    options: dict[str, Any] = {"help": row["help"], "autocompletion": _completer(package, row["choices"])}
     names = row["names"]
     if row["flag"] and len(names) > 1 and all(name.startswith("--") for name in names):
         names = ["/".join(names)]  # --measure/--no-measure
@@ -92,8 +96,11 @@ def _parameter(place: int, row: dict[str, Any]) -> inspect.Parameter:
     )
 
 
-def _completer(values: list[str]) -> Callable[[str], list[str]]:
+def _completer(package: str, key: str | None) -> Callable[[str], list[str]]:
+    """Of the values that start so; their table is imported for the one option that is completed."""
+
     def complete(incomplete: str) -> list[str]:
+        values = _choices(package)[key]() if key else []
         return [value for value in values if value.startswith(incomplete)]
 
     return complete

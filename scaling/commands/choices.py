@@ -1,27 +1,42 @@
-"""The values that options have, for a shell to complete: read from the tables that check them."""
+"""The values that options have, for a shell to complete: read from the tables that check them, when asked for."""
 
-__all__ = ["choices"]
+from collections.abc import Callable, Iterable
+from importlib import import_module
+
+__all__ = ["CHOICES", "names_of"]
 
 
-def choices() -> dict[str, list[str]]:
-    """By option, "--law"; of one command, "fit --select"; of an argument, its name in capitals."""
-    from ..datasets import DATASETS
-    from ..figures import KINDS
-    from ..fitting.objectives import OBJECTIVES
-    from ..laws import LAWS
-    from ..schema import RECORDS
-    from ..selection.rules import HULL_AXES, SELECTIONS
-    from ..transfer.selection import ANCHORS, HULL_POINTS
-    from .compare import HOLDOUTS
-    from .fitted import INTERVALS
+def names_of(module: str, table: str, *more: str) -> Callable[[], list[str]]:
+    """The names in a table, which is imported when they are asked for: a shell waits for it.
 
-    columns, selections = list(RECORDS), ["stochastic", *SELECTIONS]
-    return {
-        "RECORDS": list(DATASETS), "NAME": list(DATASETS), "--law": list(LAWS), "--laws": list(LAWS),
-        "--objective": list(OBJECTIVES), "--select": selections, "fit --select": list(SELECTIONS),
-        "--hull-axes": list(HULL_AXES), "--intervals": ["simulated_world", "case_bootstrap"],
-        "--interval": list(INTERVALS), "--anchors": list(ANCHORS), "--hull-points": list(HULL_POINTS),
-        "--kind": list(KINDS), "--holdout": list(HOLDOUTS), "--probe": ["whitened", "plain"],
-        "--weights": ["last", "ema", "best"], "--method": ["fewshot", "finetune", "zero_shot"], "--decimal": [".", ","],
-        "--x": columns, "--y": columns, "--by": columns, "--upstream": columns,
-    }  # fmt: skip
+    >>> names_of("scaling.laws", "LAWS")()[0]
+    'power'
+    """
+
+    def names() -> list[str]:
+        found: Iterable[str] = getattr(import_module(module), table)
+        return [*more, *found]
+
+    return names
+
+
+# By option; of one command, "fit --select"; of an argument, its name in capitals.
+CHOICES: dict[str, Callable[[], list[str]]] = {
+    **dict.fromkeys(("RECORDS", "NAME"), names_of("scaling.datasets", "DATASETS")),
+    **dict.fromkeys(("--law", "--laws"), names_of("scaling.laws", "LAWS")),
+    **dict.fromkeys(("--x", "--y", "--by", "--upstream"), names_of("scaling.schema", "RECORDS")),
+    "--objective": names_of("scaling.fitting.objectives", "OBJECTIVES"),
+    "--select": names_of("scaling.selection.rules", "SELECTIONS", "stochastic"),
+    "fit --select": names_of("scaling.selection.rules", "SELECTIONS"),
+    "--hull-axes": names_of("scaling.selection.rules", "HULL_AXES"),
+    "--interval": names_of("scaling.commands.fitted", "INTERVALS"),
+    "--anchors": names_of("scaling.transfer.selection", "ANCHORS"),
+    "--hull-points": names_of("scaling.transfer.selection", "HULL_POINTS"),
+    "--kind": names_of("scaling.figures", "KINDS"),
+    "--holdout": names_of("scaling.commands.compare", "HOLDOUTS"),
+    "--intervals": lambda: ["simulated_world", "case_bootstrap"],
+    "--probe": lambda: ["whitened", "plain"],
+    "--weights": lambda: ["last", "ema", "best"],
+    "--method": lambda: ["fewshot", "finetune", "zero_shot"],
+    "--decimal": lambda: [".", ","],
+}

@@ -1,22 +1,19 @@
-"""The values that options have, for a shell to complete: read from the tables that check them."""
+"""The values that options have, for a shell to complete: read from the tables that check them, when asked for."""
 
-__all__ = ["choices"]
+from collections.abc import Callable
 
+from scaling.commands.choices import names_of
 
-def choices() -> dict[str, list[str]]:
-    """By option, "--engine"; of one command, "run --engine"; of an argument, its name in capitals."""
-    from scaling.datasets import DATASETS
-    from scaling.laws import LAWS
-    from scaling.schema import RECORDS
-    from scaling.selection.rules import SELECTIONS
+__all__ = ["CHOICES"]
 
-    from ..engines import ENGINES
-    from ..models import FAMILIES
-    from ..trackers import TRACKERS
-
-    columns = list(RECORDS)
-    return {
-        "RECORDS": list(DATASETS), "FAMILY": list(FAMILIES), "--engine": list(ENGINES), "--tracker": list(TRACKERS),
-        "--status": ["all", "failed", "oom"], "--law": list(LAWS), "--select": ["stochastic", *SELECTIONS],
-        "--x": columns, "--y": columns, "--by": columns,
-    }  # fmt: skip
+# By option; of one command, "run --engine"; of an argument, its name in capitals.
+CHOICES: dict[str, Callable[[], list[str]]] = {
+    "RECORDS": names_of("scaling.datasets", "DATASETS"),
+    "FAMILY": names_of("sweeps.models", "FAMILIES"),
+    "--engine": names_of("sweeps.engines", "ENGINES"),
+    "--tracker": names_of("sweeps.trackers", "TRACKERS"),
+    "--status": lambda: ["all", "failed", "oom"],
+    "--law": names_of("scaling.laws", "LAWS"),
+    "--select": names_of("scaling.selection.rules", "SELECTIONS", "stochastic"),
+    **dict.fromkeys(("--x", "--y", "--by"), names_of("scaling.schema", "RECORDS")),
+}
