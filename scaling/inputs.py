@@ -51,11 +51,16 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must hold numbers: {error}") from None
 
 
+_SMALLEST = np.finfo(float).tiny  # smaller numbers have fewer digits, and 1 / x overflows
+
+
 def check_positive(name: str, values: np.ndarray) -> np.ndarray:
-    bad = np.flatnonzero(~(values.ravel() > 0) | ~np.isfinite(values.ravel()))
+    """The values; a ValueError names the first row that is not positive and finite, or too small to divide by."""
+    bad = np.flatnonzero(~(values.ravel() >= _SMALLEST) | ~np.isfinite(values.ravel()))
     if bad.size:
-        row = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0]
-        raise ValueError(f"{name} must be positive and finite; row {row} is {values.ravel()[bad[0]]} ({bad.size} such)")
+        row, value = bad[0] // values.shape[-1] if values.ndim == 2 else bad[0], values.ravel()[bad[0]]
+        least = f", at least {_SMALLEST:g}" if 0 < value < _SMALLEST else ""
+        raise ValueError(f"{name} must be positive and finite{least}; row {row} is {value} ({bad.size} such)")
     return values
 
 

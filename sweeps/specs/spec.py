@@ -32,8 +32,21 @@ _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
 
 
+_LONGEST_LINE, _END = 1200, 200  # characters of a fault, room for each list of valid names; of them after a cut
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - _END]} ... {line[-_END:]}"
+
+
 class SpecError(ValueError):
-    """A spec that cannot be run; a line a fault: the field, the value got, what is valid."""
+    """A spec that cannot be run; a line a fault: the field, the value got, what is valid.
+
+    A line that a value makes longer than a terminal shows is cut in its middle.
+    """
+
+    def __init__(self, message: str):
+        super().__init__("\n".join(_cut(line) for line in message.split("\n")))
 
 
 class _UniqueKeys(yaml.SafeLoader):

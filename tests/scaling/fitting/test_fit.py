@@ -337,3 +337,11 @@ def test_a_law_above_one_keeps_both_sides_of_its_band():
 def test_a_target_that_is_no_number():
     with pytest.raises(ValueError, match="got nan"):
         fit_law("power", C, noisy(1)).solve_for_x(np.nan)
+
+
+@pytest.mark.filterwarnings("ignore::scaling.FitWarning")
+def test_numbers_too_small_to_divide_by_are_refused():
+    """1 / 5e-324 is infinite: so would be the criteria by which laws are compared."""
+    with pytest.raises(ValueError, match=r"positive and finite, at least 2\.2\d*e-308; row 1 is 5e-324"):
+        fit_law("power", [1, 10, 100], [0.5, 5e-324, 1e-300])
+    assert np.isfinite(fit_law("power", [1, 1e3, 1e6], [1e-300, 5e-301, 2e-301]).bic)

@@ -316,3 +316,12 @@ def test_any_text_is_a_duration_or_a_clear_error(text):
         assert "must be a number with a unit" in str(error)  # noqa: PT017 either outcome is right
     else:
         assert value >= 0
+
+
+@pytest.mark.parametrize("place", ["name", "upstream", "seeds"])
+def test_a_long_value_does_not_fill_the_terminal(place):
+    raw = {"name": "tiny", "upstream": {"dataset": "digits"}, "model": {"vit": {"width": 16, "depth": 1, "patch": 2}}}
+    with pytest.raises(SpecError) as told:
+        parse_spec(raw | {"train_examples": 100, "steps": 10, place: ["x" * 100_000]})
+    assert str(told.value).startswith(place)
+    assert len(str(told.value)) < 1500
