@@ -106,10 +106,25 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
+def answers_of_all(ask: Callable[[str, Fitter], str]) -> dict[str, str]:
+    """What `ask` (name, fitter) finds of each fitter, or the error that the fitter raises."""
+    answers = {}
+    for name, fitter in fitters().items():
+        try:
+            answers[name] = ask(name, fitter)
+        except (ValueError, TypeError, RuntimeError, AttributeError) as error:
+            answers[name] = said(error)
+    return answers
+
+
+def predict_one(fitter: Fitter, x: np.ndarray, y: np.ndarray, at: float) -> float:
+    return float(np.squeeze(fitter(x, y)(np.array([at]))))
+
+
 def relative_error(fitter: Fitter, x: np.ndarray, y: np.ndarray, at: float, truth: float) -> float:
     """Of the prediction, inf where there is none."""
     try:
-        predicted = float(np.squeeze(fitter(x, y)(np.array([at]))))
+        predicted = predict_one(fitter, x, y, at)
     except (ValueError, TypeError, RuntimeError):
         return np.inf
     return abs(predicted / truth - 1) if np.isfinite(predicted) else np.inf
@@ -144,14 +159,12 @@ def units() -> dict[str, str]:
     """FLOPs or units of 1e18 FLOPs: largest relative change of a prediction between the two; 8 points, 1 % noise."""
     x, y = eight_points(np.random.default_rng(1), 0.01)
     new = np.geomspace(1e18, 1e22, 9)
-    answers = {}
-    for name, fitter in fitters().items():
-        try:
-            raw, scaled = fitter(x, y)(new), fitter(x / 1e18, y)(new / 1e18)
-            answers[name] = f"{np.max(np.abs(raw / scaled - 1)):.1e}"
-        except (ValueError, TypeError, RuntimeError) as error:
-            answers[name] = said(error)
-    return answers
+
+    def change(name: str, fitter: Fitter) -> str:
+        raw, scaled = fitter(x, y)(new), fitter(x / 1e18, y)(new / 1e18)
+        return f"{np.max(np.abs(raw / scaled - 1)):.1e}"
+
+    return answers_of_all(change)
 
 
 def large_integers() -> dict[str, str]:
@@ -160,28 +173,19 @@ def large_integers() -> dict[str, str]:
     x: Any = [10**18 * 10 ** (3 * i // 7) for i in range(8)]
     y = law(np.array([each / 10**18 for each in x]), **TRUTH)
     far = law(np.array([1e4]), **TRUTH)[0]
-    answers = {}
-    for name, fitter in fitters().items():
-        try:
-            given = x if name.startswith("scaling") else np.array(x)
-            predicted = float(np.squeeze(fitter(given, y)(np.array([1e22]))))
-            answers[name] = f"{abs(predicted / far - 1):.1e}"
-        except (ValueError, TypeError, RuntimeError, AttributeError) as error:
-            answers[name] = said(error)
-    return answers
+
+    def error(name: str, fitter: Fitter) -> str:
+        given = x if name.startswith("scaling") else np.array(x)
+        return f"{abs(predict_one(fitter, given, y, 1e22) / far - 1):.1e}"
+
+    return answers_of_all(error)
 
 
 def missing_value() -> dict[str, str]:
     """A NaN in row 3 of y: what is said."""
     x, y = eight_points()
     y[3] = np.nan
-    answers = {}
-    for name, fitter in fitters().items():
-        try:
-            answers[name] = f"a fit, which predicts {float(np.squeeze(fitter(x, y)(np.array([1e22])))):.3g}"
-        except (ValueError, TypeError, RuntimeError) as error:
-            answers[name] = said(error)
-    return answers
+    return answers_of_all(lambda _, fitter: f"a fit, which predicts {predict_one(fitter, x, y, 1e22):.3g}")
 
 
 def outlier() -> dict[str, str]:
