@@ -1,10 +1,12 @@
-"""For mkdocs: laws in the navigation, room for wide tables, formulas without a program from another host."""
+"""For mkdocs: each law in the navigation, wide tables, formulas without a program from another host."""
 
 import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["law_pages", "on_config", "on_page_markdown", "on_post_page"]
+from scaling.laws import LAWS
+
+__all__ = ["law_page", "law_pages", "on_config", "on_files", "on_page_markdown", "on_post_page", "unwritten_laws"]
 
 _MERMAID = re.compile(r"<script type=\"module\">(?:(?!</script>).)*?cdnjs(?:(?!</script>).)*</script>", flags=re.DOTALL)
 # Such as $E = a C^{-b} + c$, but not in a program.
@@ -12,10 +14,40 @@ _FORMULA = re.compile(r"<(pre|code|script|style)\b.*?</\1>|(\$\$?)([\w^{}()\\,.+
 _WITHOUT_CONTENTS = {"experiments.md"}  # its tables of six columns take the place of the list beside them
 
 
+def unwritten_laws(docs: Path) -> list[str]:
+    """Names of laws that the table of `laws/index.md` has no row for."""
+    written = re.findall(r"`(\w+)`", (docs / "laws" / "index.md").read_text())
+    return [name for name in LAWS if name not in written]
+
+
+def law_page(name: str) -> str:
+    """What a law says of itself, for one that nobody has written a page of."""
+    law = LAWS[name]
+    letters = "\n".join(f"| `{letter}` | from {low:g} to {high:g} |" for letter, low, high in _bounds(name))
+    example = ", ".join(f"{letter} = {value:g}" for letter, value in zip(law.params, law.example, strict=False))
+    shown = f"For x from 1 to 1,000, for example, {example}.\n\n" if example else ""
+    table = f"| letter | its bounds |\n|---|---|\n{letters}"
+    return f"# `{name}`\n\n```text\n{law.formula}\n```\n\n{table}\n\n{shown}Source: {law.source}\n"
+
+
+def _bounds(name: str) -> list[tuple[str, float, float]]:
+    law = LAWS[name]
+    return list(zip(law.params, law.lower, law.upper, strict=True))
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """A page of each law that has none."""
+    from mkdocs.structure.files import File
+
+    for name in unwritten_laws(Path(config.docs_dir)):
+        files.append(File.generated(config, f"laws/{name}.md", content=law_page(name)))
+    return files
+
+
 def law_pages(docs: Path) -> list[str]:
     """The pages of laws, in the order of the rows of their table."""
     rows = re.findall(r"^\| \[.*?\]\((\w+)\.md\)", (docs / "laws" / "index.md").read_text(), flags=re.MULTILINE)
-    return [f"laws/{name}.md" for name in rows]
+    return [f"laws/{name}.md" for name in [*rows, *unwritten_laws(docs)]]
 
 
 def on_config(config: Any) -> Any:

@@ -56,6 +56,8 @@ class Law:
         canonical: of parameters (num_params,) that give the same law with its parts in another order, the one to show.
         both: value and jacobian at once, where one helps the other; `linearised` uses it.
         maker: a function and its arguments that make the law again, where its name does not say all.
+        example: params that show its shape for x from 1 to 1,000: what the tests and the pages try it on where nobody
+            wrote others down.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Law:
     canonical: Callable[[np.ndarray], np.ndarray] | None = None
     both: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
     maker: tuple[Callable[..., "Law"], tuple[Any, ...]] | None = None
+    example: tuple[float, ...] = ()
 
     @property
     def num_inputs(self) -> int:

@@ -134,6 +134,8 @@ def draw_truth(name: str, rng: np.random.Generator) -> DrawnTruth:
     if law.increasing:
         return _accuracies(law, rng)
     log_x = _points(rng, len(law.params))
+    if name not in {*_POWERS, "additive"}:
+        return _near_its_example(law, rng)
     if name == "additive":
         log_x = np.column_stack([log_x, rng.permutation(_points_like(rng, log_x))])
     theta = np.array(_additive(rng, log_x) if name == "additive" else _POWERS[name](rng, log_x))
@@ -141,6 +143,14 @@ def draw_truth(name: str, rng: np.random.Generator) -> DrawnTruth:
     x = np.exp(log_x) * x_unit
     beyond = 10 * np.max(x, axis=0, keepdims=True)
     return DrawnTruth(law, law.in_units(theta, x_unit, y_unit), x, beyond)
+
+
+def _near_its_example(law: Law, rng: np.random.Generator) -> DrawnTruth:
+    """Of a law that has no ranges here: each parameter up to a quarter more or less, x from 1 to 1,000 of some unit."""
+    theta = np.array(law.example) * rng.uniform(0.8, 1.25, len(law.params))
+    x_unit, y_unit = 10.0 ** rng.integers(-15, 25), 10.0 ** rng.uniform(-2, 2)
+    x = np.geomspace(1, 1e3, int(rng.integers(12, 61))) * x_unit
+    return DrawnTruth(law, law.in_units(theta, x_unit, y_unit), x, 10 * x[-1:])
 
 
 def _points_like(rng: np.random.Generator, log_x: np.ndarray) -> np.ndarray:
