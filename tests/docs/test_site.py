@@ -89,6 +89,7 @@ def test_every_page_is_in_the_navigation(site, pages):
     docs = ROOT / "docs"
     there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     there |= {f"notebooks/{path.name}" for path in (docs / "notebooks").glob("*.ipynb")}
+    there |= {f"laws/{name}.md" for name in hooks().unwritten_laws(docs)}
     listed |= set(hooks().law_pages(docs))
     assert listed == there
     assert {re.sub(r"\.(md|ipynb)$", ".html", name) for name in listed} <= {

@@ -12,7 +12,7 @@ from scaling import FitWarning, fit_law, pareto_frontier
 from scaling.intervals.profile import profile_interval
 from scaling.laws import LAWS
 
-from .test_laws import FORMULAS
+from .test_laws import plain_formula
 from .truths import ALL_LAWS, truths_of
 
 # NIST StRD: certified parameters and standard errors (public domain) ------------------------------------------
@@ -186,7 +186,7 @@ def test_standard_errors_are_those_of_curve_fit(name, objective):
     unit = np.ones(law.num_inputs) if link else np.exp(np.mean(np.log(truth.x), axis=0))
     x = truth.x / unit
     start = law.in_units(truth.theta, 1 / (unit if law.num_inputs == 2 else unit.item()), 1.0)
-    plain = FORMULAS.get(name, sigmoidal)
+    plain = sigmoidal if name == "sigmoidal_power" else plain_formula(law)
     scale = link.forward if link else (np.log if objective == "log_least_squares" else lambda f: f)
     # Ridges of the laws with breaks need tight stops; the derivative step is the cube root of the rounding.
     theirs, covariance = curve_fit(

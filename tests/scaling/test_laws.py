@@ -54,6 +54,10 @@ def computed(formula, x, names, params):
     return eval(text, {"__builtins__": {}}, FUNCTIONS | dict(zip(names, params, strict=True)) | {"x": x})
 
 
+def plain_formula(law):
+    return FORMULAS.get(law.name, lambda x, *params: computed(law.formula, x, law.params, params))
+
+
 FUNCTIONS = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt}
 
 
@@ -81,9 +85,7 @@ def test_value_is_the_formula(truth):
         np.testing.assert_allclose(left, a * truth.x**-b, rtol=1e-9)
     else:
         # 1e-12: x^b = e^(b log x) rounds by |b log x| times 1e-16, and b log x is up to 50.
-        law = truth.law
-        plain = FORMULAS.get(law.name, lambda x, *params: computed(law.formula, x, law.params, params))
-        np.testing.assert_allclose(truth.y, plain(truth.x, *truth.params), rtol=1e-12)
+        np.testing.assert_allclose(truth.y, plain_formula(truth.law)(truth.x, *truth.params), rtol=1e-12)
 
 
 @EVERY_TRUTH
