@@ -1,6 +1,6 @@
-"""The table of model families. To add one, write its config in a file of this folder and add it to the two names."""
+"""The table of model families. To add one, write its config in a file of this folder and add it to `FAMILIES`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import Field
 
@@ -19,25 +19,16 @@ __all__ = [
     "ModernisedResNetConfig", "ResNetConfig", "TimmConfig", "VitConfig",
 ]  # fmt: skip
 
-ModelConfig = Annotated[
-    VitConfig
-    | ResNetConfig
-    | BitConfig
-    | MixerConfig
-    | ConvNextConfig
-    | HybridConfig
-    | ModernisedResNetConfig
-    | TimmConfig,
-    Field(discriminator="family"),
-]
-
 FAMILIES: dict[str, type[ModelShape]] = {
-    "vit": VitConfig,
-    "resnet": ResNetConfig,
-    "bit": BitConfig,
-    "mixer": MixerConfig,
-    "convnext": ConvNextConfig,
-    "hybrid": HybridConfig,
-    "modernised_resnet": ModernisedResNetConfig,
-    "timm": TimmConfig,
-}
+    family.model_fields["family"].default: family
+    for family in (
+        VitConfig, ResNetConfig, BitConfig, MixerConfig, ConvNextConfig, HybridConfig, ModernisedResNetConfig,
+        TimmConfig,
+    )
+}  # fmt: skip
+"""The families by name. A config's `model` is one of them, told by its field `family`."""
+
+if TYPE_CHECKING:
+    ModelConfig = ModelShape
+else:
+    ModelConfig = Annotated[Union[tuple(FAMILIES.values())], Field(discriminator="family")]  # noqa: UP007

@@ -59,11 +59,13 @@ class ModelShape(Section):
         family: the family's name, a key of `sweeps.models.FAMILIES`.
         channels_last: whether its convolutions are faster with the channels last in memory.
         trainable: False for checkpoints that are only evaluated.
+        example: fields of a small shape, by which the tests try a family that they have no shapes of.
     """
 
     family: str
     channels_last: ClassVar[bool] = False
     trainable: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {}
 
     @model_validator(mode="before")
     @classmethod
