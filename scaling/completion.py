@@ -8,14 +8,14 @@ A shell waits for its completions, and the commands' modules import pandas and s
 import inspect
 import json
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["completed_command", "option_table", "read_table", "write_table"]
+__all__ = ["completed_command", "names_of", "option_table", "read_table", "write_table"]
 
 Table = dict[str, list[dict[str, Any]]]
 
@@ -34,6 +34,20 @@ def option_table(package: str) -> Table:
         name: [_row(parameter, name, choices.keys()) for parameter in group.get_command(context, name).params]
         for name in group.list_commands(context)
     }
+
+
+def names_of(module: str, table: str, *more: str) -> Callable[[], list[str]]:
+    """The names in a table, which is imported when they are asked for: a shell waits for it.
+
+    >>> names_of("scaling.laws", "LAWS")()[0]
+    'power'
+    """
+
+    def names() -> list[str]:
+        found: Iterable[str] = getattr(import_module(module), table)
+        return [*more, *found]
+
+    return names
 
 
 def _choices(package: str) -> dict[str, Callable[[], list[str]]]:

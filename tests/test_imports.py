@@ -30,7 +30,9 @@ RECORDS_ONLY = {
     "scaling.interrupts",
 }
 # What else of `scaling` the other folders of `sweeps` use beside its public names.
-WITHOUT_A_PUBLIC_NAME = {"scaling.selection.usable", "scaling.selection.rules", "scaling.intervals.bootstrap"}
+WITHOUT_A_PUBLIC_NAME = {
+    "scaling.selection.usable", "scaling.selection.rules", "scaling.intervals.bootstrap", "scaling.completion",
+}  # fmt: skip
 
 # Imports inside a function that close a circle: a thing by its name, a result that shows itself.
 LATE = {

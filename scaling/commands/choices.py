@@ -1,23 +1,10 @@
 """The values that options have, for a shell to complete: read from the tables that check them, when asked for."""
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
+from collections.abc import Callable
 
-__all__ = ["CHOICES", "names_of"]
+from ..completion import names_of
 
-
-def names_of(module: str, table: str, *more: str) -> Callable[[], list[str]]:
-    """The names in a table, which is imported when they are asked for: a shell waits for it.
-
-    >>> names_of("scaling.laws", "LAWS")()[0]
-    'power'
-    """
-
-    def names() -> list[str]:
-        found: Iterable[str] = getattr(import_module(module), table)
-        return [*more, *found]
-
-    return names
+__all__ = ["CHOICES"]
 
 
 # By option; of one command, "fit --select"; of an argument, its name in capitals.

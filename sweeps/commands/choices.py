@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from scaling.commands.choices import names_of
+from scaling.completion import names_of
 
 __all__ = ["CHOICES"]
 
