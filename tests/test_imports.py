@@ -37,6 +37,7 @@ WITHOUT_A_PUBLIC_NAME = {
 # Imports inside a function that close a circle: a thing by its name, a result that shows itself.
 LATE = {
     ("scaling.laws.base", "scaling.laws"): "a law that is unpickled is found by its name",
+    ("scaling.fitting.objective", "scaling.fitting.objectives"): "an objective that is unpickled is found by its name",
     ("scaling.fitting.fit", "scaling.fitting.fit_text"): "a fit prints itself",
     ("scaling.fitting.fit_law", "scaling.fitting.grouped"): "with groups the answer is a grouped fit",
     ("scaling.notebook_view", "scaling.plots"): "a result draws itself in a notebook",

@@ -16,7 +16,7 @@ from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_kind, check_level, warn_beyond
 from ..quantiles import normal_quantile, student_quantile
 from .covariance import Covariance, parameter_covariance
-from .objectives import LOG, Objective
+from .objective import LOG, Objective
 from .solver import Problem
 
 __all__ = ["Fit", "bound_units", "check_inside", "check_positive", "residual_unit", "scaled_x"]

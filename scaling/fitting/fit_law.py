@@ -12,7 +12,8 @@ from ..errors import issue
 from ..laws import Law, find_law
 from .fit import Fit
 from .identification import check_range, find_warnings
-from .objectives import Objective, find_objective
+from .objective import Objective
+from .objectives import find_objective
 from .points import Points, check_points, pose
 from .search import Minimum, minimise
 from .solver import Problem

@@ -11,7 +11,7 @@ from ..errors import FitError
 from ..inputs import check_inside, check_positive, check_same_index
 from ..laws import Law
 from .fit import bound_units, residual_unit
-from .objectives import Objective
+from .objective import Objective
 from .solver import Problem
 
 __all__ = ["Points", "check_points", "pose"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..laws import Law
 from ..laws.base import Link
-from .objectives import Objective
+from .objective import Objective
 from .scan import best_linear
 
 __all__ = ["Problem", "Solution", "polish", "scan"]
