@@ -19,6 +19,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+import sweeps
 from sweeps.data.training import load_training_data
 from sweeps.measure import MEASUREMENTS
 from sweeps.paths import TrunkPaths
@@ -28,7 +29,7 @@ from sweeps.training import train
 
 __all__ = ["DEMO", "cost_table", "main", "measured_plan"]
 
-DEMO = Path(train.__file__).parent / "configs" / "demo.yaml"
+DEMO = Path(sweeps.__file__).parent / "configs" / "demo.yaml"
 
 
 def cost_table(trunks: Sequence[Trunk]) -> pd.DataFrame:

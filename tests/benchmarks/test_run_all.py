@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from . import run_all
+from . import measurement_cost, plan_estimate, run_all, training_throughput
 from .run_all import ROOT, ROWS, Row, is_met, measured, table
 
 
@@ -17,6 +17,12 @@ def test_every_row_can_be_judged():
         if isinstance(row.measure, tuple):
             assert row.measure
             assert [path for path in row.measure if not (ROOT / path).exists()] == []
+
+
+def test_the_specs_that_rows_read_are_there():
+    """Rows with a spec take minutes, and no default test runs them."""
+    for module in (measurement_cost, plan_estimate, training_throughput):
+        assert module.DEMO.exists(), module.__name__
 
 
 def test_no_row_is_there_twice():

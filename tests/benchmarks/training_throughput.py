@@ -32,7 +32,7 @@ from sweeps.specs.grid import Trunk, make_plan
 from sweeps.specs.spec import parse_spec, read_spec
 
 RESULTS = Path(__file__).parent / "results"
-DEMO = Path(sweeps.training.train.__file__).parent / "configs" / "demo.yaml"
+DEMO = Path(sweeps.__file__).parent / "configs" / "demo.yaml"
 CPU = torch.device("cpu")
 # Of the sizes that the shipped sweeps train: the smaller the model, the more the loop around it weighs.
 MODELS: dict[str, dict[str, Any]] = {
