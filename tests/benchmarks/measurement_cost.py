@@ -25,7 +25,7 @@ from sweeps.measure import MEASUREMENTS
 from sweeps.paths import TrunkPaths
 from sweeps.specs.grid import Plan, Trunk, make_plan
 from sweeps.specs.spec import SweepSpec, read_spec
-from sweeps.training import train
+from sweeps.training import finish, train
 
 __all__ = ["DEMO", "cost_table", "main", "measured_plan"]
 
@@ -58,7 +58,7 @@ def _cost(trunk: Trunk) -> dict[str, object]:
 def _timed(spent: dict[str, float]) -> Iterator[None]:
     """Adds up the CPU seconds of training steps and of each measurement."""
     modules = {name: import_module(f"sweeps.measure.{name}") for name in MEASUREMENTS}
-    places = [(train.TrainingStep, "__call__", "training"), (train, "measure_model", "measured")]
+    places = [(train.TrainingStep, "__call__", "training"), (finish, "measure_model", "measured")]
     places += [(module, "measure", name) for name, module in modules.items()]
     before = [(place, name, getattr(place, name)) for place, name, _ in places]
     for (place, name, of), (_, _, function) in zip(places, before, strict=True):
