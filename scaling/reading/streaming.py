@@ -8,6 +8,7 @@ import re
 import warnings
 from difflib import get_close_matches
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "Choice",
     "check_weights",
     "choose_rows",
+    "first_line",
     "join_tables",
     "rows_where",
     "stream_rows",
@@ -112,6 +114,13 @@ _ROW_WISE = {
 }  # fmt: skip
 
 
+# All ways in which pandas says that it cannot evaluate an expression.
+_REFUSALS = (
+    SyntaxError, TokenError, AssertionError, ArithmeticError, LookupError, TypeError, ValueError, NameError,
+    AttributeError, NotImplementedError,
+)  # fmt: skip
+
+
 def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     """True for the rows of which an expression of pandas over columns holds; a null decides nothing: False.
 
@@ -128,8 +137,8 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
     try:
         truth: Any = frame.astype(flags).eval(where)
         return truth.astype("boolean").fillna(False).to_numpy(dtype=bool)
-    except (SyntaxError, TypeError, ValueError, KeyError, NameError, AttributeError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0] + _near_columns(error, frame)
+    except _REFUSALS as error:
+        reason = first_line(error) + _near_columns(error, frame)
         raise ValueError(f"where must be true or false of each row, got {where!r}: {reason}") from error
 
 
@@ -173,8 +182,12 @@ def without_index(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**levels).reset_index(drop=True)
 
 
+def first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def warn_of_damage(file: Path, error: Exception) -> None:
-    warnings.warn(f"skipped damaged parquet file {file}: {str(error).splitlines()[0]}", stacklevel=2)
+    warnings.warn(f"skipped damaged parquet file {file}: {first_line(error)}", stacklevel=2)
 
 
 # One file, one batch ------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling as sc
+from scaling.reading.streaming import rows_where
 
 from ..fuzz import FUZZ
 
@@ -137,6 +138,27 @@ def test_a_damaged_parquet_is_read_or_refused(tmp_path_factory, data):
 NAMES = st.sampled_from(
     ["top1", "gmacs", "1", "2e9", "100", "nothing", "top1.x", "__import__", "f", "''", "None", "top1 top1"]
 )
+
+
+WORDS = st.sampled_from(
+    """depth name e whole < > == != and or not in [ ] ( ) { } 1 0 1e400 'a' " ' + - * ** / % // & | ~ @x @ # \n ; = : , .
+    lambda if else None True isna() log( abs( between(1,2) \\ 0x 1_0 for ` $ ? ! ^ is ... str 0.5 """.split(" ")
+    + ["9" * 400, "\U0001f680"]
+)
+
+
+@FUZZ
+@given(st.lists(WORDS, max_size=7).map(" ".join))
+def test_a_condition_holds_of_each_row_or_is_refused(where):
+    rows = {"depth": [1, 2, 3], "name": ["a", "b", "c"], "e": [0.1, math.nan, 0.3]}
+    frame = pd.DataFrame(rows).assign(whole=pd.array([1, None, 3], dtype="Int64"))
+    try:
+        truth = rows_where(frame, where)
+    except ValueError as error:
+        assert check_words(error).startswith("where must be")
+    else:
+        assert truth.dtype == bool
+        assert truth.shape == (3,)
 
 
 @FUZZ
