@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,15 @@ _FigureOption = typer.Option(help="Also draw: a .png, .svg or .pdf file.")
 
 @dataclass(frozen=True, kw_only=True)
 class RunsAsked:
-    """The options of every command: which rows and columns, and in what form the answer is."""
+    """The options of every command: which rows and columns, and in what form the answer is.
+
+    Attributes:
+        goes_with: of an option that says something only beside others these, of which one must be given.
+        silenced_by: of an option that says nothing beside another that other.
+    """
+
+    goes_with: ClassVar[dict[str, tuple[str, ...]]] = {}
+    silenced_by: ClassVar[dict[str, str]] = {}
 
     records: Annotated[str, typer.Argument(help="A sweep's folder, a parquet or csv file, or a data set's name.")]
     columns: Annotated[
@@ -70,6 +78,11 @@ class RunsAsked:
 @dataclass(frozen=True, kw_only=True)
 class Asked(RunsAsked):
     """The options of every command that sets one error against a cost."""
+
+    goes_with: ClassVar = {
+        "shots": ("task",), "method": ("task",), "probe": ("task", "y", "x", "where"),
+        "layer": ("task", "y", "x", "where"),
+    }  # fmt: skip
 
     task: Annotated[str | None, typer.Option(help="Downstream task, whose error is then y.")] = None
     shots: Annotated[int, typer.Option(min=1, help="With --task: images a class of the few-shot probe.")] = 10
@@ -119,6 +132,9 @@ class Asked(RunsAsked):
 @dataclass(frozen=True, kw_only=True)
 class UpstreamAsked(Asked):
     """The options of a command that sets tasks against an upstream error."""
+
+    # Without a task it is of all of them.
+    goes_with: ClassVar = {"shots": ("task",), "method": ("task",)}
 
     upstream: Annotated[str, _UpstreamOption] = ""
 
@@ -208,6 +224,7 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
 
         @wraps(command)
         def wrapped(**given: Any) -> tuple[Any, Answer]:
+            _check_together(options, {f.name for f in fields(options) if given[f.name] != _default(f)})
             asked = options(**{f.name: given.pop(f.name) for f in fields(options)})
             return asked, command(asked, **given)
 
@@ -223,6 +240,21 @@ def takes(options: type) -> Callable[[Callable[..., Answer]], Callable[..., Any]
         return wrapped
 
     return decorate
+
+
+def _check_together(options: Any, given: set[str]) -> None:
+    """An option that would say nothing is refused: its value was meant."""
+
+    def option(name: str) -> str:
+        return "--" + name.replace("_", "-")
+
+    for name, others in getattr(options, "goes_with", {}).items():
+        if name in given and not given & set(others):
+            need = " or ".join(map(option, others))
+            raise ValueError(f"{option(name)} " + (f"goes with {need}" if need else "says nothing in this command"))
+    for name, other in getattr(options, "silenced_by", {}).items():
+        if {name, other} <= given:
+            raise ValueError(f"{option(name)} says nothing beside {option(other)}: ask for one of them")
 
 
 def answered(command: Callable[..., tuple[Asked, Answer]]) -> Callable[..., None]:

@@ -32,7 +32,10 @@ _TargetOption = typer.Option(help="An error at which families are compared.")
 
 @dataclass(frozen=True, kw_only=True)
 class CompareAsked(Asked):
-    """The options of `scaling compare`."""
+    """The options of `scaling compare`: --reference compares families, not laws."""
+
+    goes_with = Asked.goes_with | dict.fromkeys(["rival", "target", "law", "select", "draws"], ("reference",))
+    silenced_by = dict.fromkeys(["laws", "at", "holdout", "objective"], "reference")
 
     laws: Annotated[list[str], _LawsOption] = field(default_factory=list)
     holdout: Annotated[str, typer.Option(help=f"{', '.join(HOLDOUTS)}; also largest:5.")] = "above_share"
@@ -66,8 +69,6 @@ def compare(asked: CompareAsked) -> Answer:
 
 
 def _laws(asked: CompareAsked) -> Answer:
-    if asked.rival or asked.target:
-        raise ValueError("--rival and --target compare families: name the first with --by and --reference")
     laws, held_out = [named_law(name) for name in asked.laws] or None, asked.held_out
     usable = asked.usable()
     tables, ensembles, reasons = {}, {}, {}
@@ -143,8 +144,6 @@ def _draw_laws(table: pd.DataFrame, ax: Any) -> None:
 def _families(asked: CompareAsked) -> Answer:
     if asked.by is None:
         raise ValueError("--reference needs --by, the column of the families, such as model_family")
-    if asked.laws or asked.at:
-        raise ValueError("--laws and --at compare laws, --reference families: ask for one of them")
     check_selection(asked.select, "stochastic")
     law, usable = named_law(asked.law), asked.usable()
     labels = usable.frame[_by(asked, usable)].astype(str)

@@ -31,6 +31,8 @@ def datasets(
 ) -> Answer:
     """List the data sets that RECORDS may name, or tell all of one; --csv and --json give its rows."""
     if asked.name is None:
+        if table != "records":
+            raise ValueError("--table goes with the name of a data set")
         listed = pd.DataFrame([_row(each, folder) for each in DATASETS.values()])
         return Answer(listed.astype({"rows": "Int64"}), notes=["scaling datasets NAME tells all of one"])
     data_set = find(asked.name)

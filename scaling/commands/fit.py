@@ -38,6 +38,8 @@ _TargetOption = typer.Option(help="Where the law reaches this error; inf: never.
 class FitAsked(Asked):
     """The options of `scaling fit`."""
 
+    goes_with = Asked.goes_with | {"draws": ("interval", "target")}
+
     law: Annotated[str, typer.Option(help="The law's name.")] = "saturating_power"
     x2: Annotated[str | None, typer.Option(help="Second column of x, of the law additive.")] = None
     select: Annotated[str, typer.Option(help="Runs to fit: all, pareto or convex_hull.")] = "all"

@@ -42,6 +42,13 @@ _BesideOption = typer.Option("--beside", help="Draw the law on the convex hull a
 class TransferAsked(UpstreamAsked):
     """The options of `scaling transfer`."""
 
+    goes_with = UpstreamAsked.goes_with | {"x": ()}
+    silenced_by = dict.fromkeys(
+        ["select", "anchors", "chance", "hull_points", "window", "bayes_error", "objective", "intervals", "draws", "at",
+         "beside"],
+        "scalings",
+    )  # fmt: skip
+
     select: Annotated[str, _SelectOption] = "stochastic"
     anchors: Annotated[list[str], _AnchorsOption] = field(default_factory=list)
     chance: Annotated[str | None, _ChanceOption] = None

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -141,7 +142,7 @@ def test_every_kind_of_warning_has_a_line():
 
 def test_an_answer_without_a_figure(tmp_path, capsys):
     command = answered(takes(Asked)(lambda asked: Answer(pd.DataFrame({"b": [1]}))))
-    options = {name: field.default for name, field in Asked.__dataclass_fields__.items()} | {"columns": []}
+    options = {field.name: field.default for field in fields(Asked)} | {"columns": []}
     with pytest.raises(Exception, match="2"):
         command(**options | {"records": "x", "figure": [tmp_path / "a.png"]})
     captured = capsys.readouterr()
