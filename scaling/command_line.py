@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import io
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
@@ -39,6 +41,8 @@ def command_group(
         only_listed = False
 
         def main(self, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that a terminal does not have ends no command
+                sys.stdout.reconfigure(errors="backslashreplace")
             if _has_no_colour():
                 from typer import rich_utils
 

@@ -28,6 +28,7 @@ from .reading.streaming import (
 )
 from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
 from .selection.rules import check_selection
+from .whole_files import written_whole
 
 __all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
 
@@ -161,14 +162,10 @@ def write_arrow(table: pa.Table, path: str | os.PathLike[str]) -> None:
     plain = _PLAIN if table.num_rows <= _FEW_ROWS else {}
     # Parquet tells the columns' types by itself; pyarrow keeps what else a schema says together with them only.
     kind: dict[str, Any] = plain | {"store_schema": not plain or table.schema.metadata is not None}
-    temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
-    try:
+    with written_whole(path) as temporary:
         pq.write_table(table, temporary, **kind)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def validate_records(frame: pd.DataFrame) -> None:

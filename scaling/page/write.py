@@ -6,12 +6,12 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..whole_files import written_whole
 from .cells import table_cells
 from .parts import Picture, Points, Section
 from .texts import prose, readable, shortened
@@ -39,12 +39,8 @@ def write_page(
         OSError: the file cannot be written.
     """
     text = page_text(title, facts, sections)
-    temporary = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        file.write_text(text, encoding="utf-8", newline="\n")
 
 
 def page_text(title: str, facts: Mapping[str, object], sections: Sequence[Section]) -> str:

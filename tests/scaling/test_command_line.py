@@ -1,5 +1,6 @@
 """Commands that are imported when they are asked for, in both command lines."""
 
+import os
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from scaling.cli import app as scaling_app
+from scaling.datasets import load
 from sweeps.cli import app as sweeps_app
 
 APPS = {"scaling": scaling_app, "sweeps": sweeps_app}
@@ -38,3 +40,12 @@ def test_a_command_that_is_not_there_is_wrong_use():
     done = CliRunner().invoke(scaling_app, ["fitt"])
     assert done.exit_code == 2
     assert "No such command 'fitt'" in done.stderr
+
+
+def test_a_letter_that_a_terminal_does_not_have_is_escaped(tmp_path):
+    runs = load("demo").assign(model_family="fam\u00efly")
+    runs.to_parquet(tmp_path / "runs.parquet")
+    words = [sys.executable, "-m", "scaling", "frontier", str(tmp_path / "runs.parquet"), "--by", "model_family"]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "fam\\xefly" in done.stdout

@@ -121,3 +121,10 @@ def test_wrong_use_is_one_line_and_exit_code_2(name, records, tmp_path, monkeypa
     assert done.stdout == ""
     assert said in done.stderr
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_is_written_where_a_link_points(records, tmp_path):
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    assert _run(records, "-o", tmp_path / "link.html").exit_code == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "page.html").stat().st_size > 1000
