@@ -19,7 +19,7 @@ from ..selection.rules import check_selection, select
 from ..selection.usable import UsableRuns, usable_runs
 from .answer import Answer, draw_groups
 from .base import Asked, groups_of, kind_lines, takes, warnings_of
-from .fitted import INTERVALS, FittedLaw, fitted_law
+from .fitted import INTERVALS, FittedLaw, fitted_law, never_reached
 from .values import check_targets, named_law, named_numbers, named_ranges, numbers
 
 __all__ = ["fit"]
@@ -117,7 +117,7 @@ def fit(asked: FitAsked) -> Answer:
         values=_values(asked, law, usable, groups) | {"fits": written},
         predictions=_table(asked, predictions, []) if predictions else None,
         draw=draw_groups({name: lambda ax, each=each: _draw(asked, each, ax) for name, each in fits.items()}),
-        no=not fits or _never(asked, predictions),
+        no=not fits or never_reached(predictions, asked.x),
     )  # fmt: skip
 
 
@@ -186,8 +186,7 @@ def _joint(asked: FitAsked, law: Law, groups: dict[str, pd.DataFrame]) -> _Found
 
 
 def _with_intervals(asked: FitAsked, result: Fit | GroupLaw, runs: pd.DataFrame) -> FittedLaw:
-    options = (asked.interval, asked.level, asked.draws, asked.rng, runs, asked.x, asked.error_column)
-    return fitted_law(result, *options)
+    return fitted_law(result, asked.interval, asked.level, asked.draws, asked.rng, runs, asked.x, asked.error_column)
 
 
 def _table(asked: FitAsked, rows: list[dict[str, Any]], first: list[str]) -> pd.DataFrame:
@@ -214,12 +213,6 @@ def _values(asked: FitAsked, law: Law, usable: UsableRuns, groups: dict[str, pd.
         "level": asked.level, "interval": asked.interval, "left_out": usable.num_left_out,
         "selected": {name: runs["run_id"].tolist() for name, runs in groups.items()},
     }  # fmt: skip
-
-
-def _never(asked: FitAsked, predictions: list[dict[str, Any]]) -> bool:
-    """Whether targets were asked for and none is reached."""
-    reached = [row["median"] for row in predictions if row["quantity"] == asked.x]
-    return bool(reached) and all(np.isinf(reached))
 
 
 def _draw(asked: FitAsked, each: FittedLaw, ax: Any) -> None:

@@ -1,6 +1,6 @@
 """A fitted law with the kind of interval that was asked for: its parameters, predictions and targets as rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..intervals.profile import profile_interval
 from ..plain import interval_or_none
 from ..selection.usable import trainings
 
-__all__ = ["INTERVALS", "FittedLaw", "decades_beyond", "fitted_law", "interval_columns"]
+__all__ = ["INTERVALS", "FittedLaw", "decades_beyond", "fitted_law", "interval_columns", "never_reached"]
 
 INTERVALS = ("delta", "residuals", "cases", "profile")
 
@@ -134,6 +134,12 @@ def decades_beyond(x: Any, known: np.ndarray) -> float:
     with np.errstate(divide="ignore"):
         far = np.maximum(np.asarray(x) / known.max(axis=1), known.min(axis=1) / np.asarray(x))
         return max(float(np.max(np.log10(far))), 0.0)
+
+
+def never_reached(rows: Sequence[Mapping[str, Any]], x: str) -> bool:
+    """Whether rows say at which x a target is reached, and none of them is."""
+    reached = [row["median"] for row in rows if row["quantity"] == x]
+    return bool(reached) and all(np.isinf(reached))
 
 
 def _ends(band: Any) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from ..frontier import FrontierFit, fit_frontier
 from ..plain import plain
 from .answer import Answer, draw_groups
 from .base import Asked, takes
+from .fitted import never_reached
 from .selected import as_table, colours, fit_options, groups_and_all, notes_of, param_columns, predictions, tell
 from .values import check_targets, named_law
 
@@ -87,7 +88,6 @@ def frontier(asked: FrontierAsked) -> Answer:
             fits[name] = fit
         rows.append({"group": name, "num_runs": len(runs), **_columns(fit, asked.level), **told})
     said = [row for name, fit in fits.items() for row in _predictions(name, fit, asked)]
-    reached = [row["median"] for row in said if row["quantity"] == asked.x]
     best = {name: groups[name].iloc[fit.selected] for name, fit in fits.items()}
     values = {name: plain(fit, asked.level) | {"run_ids": best[name]["run_id"].tolist()} for name, fit in fits.items()}
     return Answer(
@@ -97,7 +97,7 @@ def frontier(asked: FrontierAsked) -> Answer:
         values={"fits": values, "left_out": usable.num_left_out},
         predictions=pd.DataFrame(said) if said else None,
         draw=draw_groups({name: partial(asked.draw, fit, groups[name]) for name, fit in fits.items()}),
-        no=not fits or bool(reached and np.isinf(reached).all()),
+        no=not fits or never_reached(said, asked.x),
     )
 
 

@@ -14,7 +14,7 @@ from scaling.commands.compare import CompareAsked
 from scaling.commands.fit import FitAsked
 from scaling.commands.frontier import FrontierAsked
 from scaling.commands.plot import PlotAsked
-from scaling.commands.predict import PredictAsked
+from scaling.commands.predicted import PredictAsked
 from scaling.commands.transfer import TransferAsked
 
 from .calls import refused
