@@ -6,8 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scaling import read_evals, read_measurements, read_records, validate_records, write_records
-from scaling import records as writing
+from scaling import read_evals, read_measurements, read_records, validate_records, write_records, writing
 from scaling.schema import RECORDS, TABLES, arrow_schema
 
 

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from scaling import read_records, validate_records
 from scaling.cli import app
-from scaling.reading.column_map import evaluate, map_columns
+from scaling.reading.column_map import map_columns
+from scaling.reading.expressions import evaluate
 
 
 def table(**changes):
