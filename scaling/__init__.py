@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from .intervals.derived import derived_interval
     from .intervals.profile import profile_interval
     from .laws import LAWS
-    from .records import read_evals, read_measurements, read_records, validate_records, write_records
+    from .records import read_evals, read_measurements, read_records, validate_records
     from .selection.hulls import convex_hull, pareto_frontier
     from .transfer import fit_transfer, mix_classifiers
+    from .writing import write_records
 
 __all__ = [
     "LAWS",
@@ -65,7 +66,7 @@ _MODULES = {
     "fit_ensemble": "ensemble.weighted", "fit_frontier": "frontier", "fit_law": "fitting.fit_law",
     "fit_transfer": "transfer", "mix_classifiers": "transfer", "pareto_frontier": "selection.hulls",
     "profile_interval": "intervals.profile", "read_evals": "records", "read_measurements": "records",
-    "read_records": "records", "validate_records": "records", "write_records": "records",
+    "read_records": "records", "validate_records": "records", "write_records": "writing",
 }  # fmt: skip
 
 

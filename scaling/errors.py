@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable
 from typing import ClassVar
 
-__all__ = ["FitError", "FitWarning", "issue", "warning_lines"]
+__all__ = ["FitError", "FitWarning", "first_line", "issue", "warning_lines"]
 
 
 class FitError(ValueError):
@@ -49,6 +49,15 @@ class FitWarning(UserWarning):
 
     def __str__(self) -> str:
         return self.args[1]
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, or of one without a word its kind.
+
+    >>> first_line(OSError()), first_line(ValueError("a\\nb"))
+    ('OSError', 'a')
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def issue(*found: Warning) -> None:

@@ -1,11 +1,15 @@
 """Labels of groups of points as numbers."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["number_groups"]
+from .errors import issue
+
+__all__ = ["number_groups", "warn_of_spelled_alike"]
 
 
 def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
@@ -15,6 +19,9 @@ def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.
 
     Raises:
         ValueError: not one label a point.
+
+    Warns:
+        UserWarning: two labels differ in their spelling alone.
     """
     each = np.asarray(groups, dtype=object).ravel().tolist()
     if len(each) != n:
@@ -22,4 +29,14 @@ def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.
     is_null = np.array([label is None or str(label) in ("<NA>", "nan", "NaT") for label in each], dtype=bool)
     keys = [("of its own", row) if null else label for row, (label, null) in enumerate(zip(each, is_null, strict=True))]
     place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    warn_of_spelled_alike("groups", place)
     return list(place), np.array([place[key] for key in keys]), is_null
+
+
+def warn_of_spelled_alike(what: str, labels: Iterable[Any]) -> None:
+    """Labels that differ in case, blanks, - and _ alone, as "ViT-S" and "vit s", are groups of their own."""
+    first: dict[str, str] = {}
+    for label in (each for each in labels if isinstance(each, str)):
+        other = first.setdefault(re.sub(r"[\s_-]+", "-", label.strip()).lower(), label)
+        if other != label:
+            issue(UserWarning(f"{what}: {other!r} and {label!r} are two groups; write both one way if they are one"))

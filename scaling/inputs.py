@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "as_numbers",
     "check_accuracies",
     "check_columns",
     "check_fractions",
@@ -102,12 +103,21 @@ def check_columns(frame: pd.DataFrame, *names: str) -> None:
             raise ValueError(f"column {name!r} is missing; there is {', '.join(near[:12])}")
 
 
-def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """A column as finite float64, shape (n,), or a ValueError that names the column and the rows that are not."""
+def as_numbers(values: pd.Series) -> np.ndarray:
+    """float64, NaN where there is no number; a time is none, though it is kept as one."""
     import pandas as pd
 
+    if values.dtype.kind in "mM":
+        return np.full(len(values), np.nan)
+    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
+        values = pd.to_numeric(values, errors="coerce")
+    return values.to_numpy(dtype=float, na_value=np.nan)
+
+
+def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """A column as finite float64, shape (n,), or a ValueError that names the column and the rows that are not."""
     check_columns(frame, name)
-    values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = as_numbers(frame[name])
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         value = frame[name].iloc[bad[0]]
@@ -198,11 +208,9 @@ def _is_unfinished(runs: pd.DataFrame) -> np.ndarray:
 
 def _flags(runs: pd.DataFrame, name: str) -> np.ndarray:
     """A column of true and false, also as text, as 1, 0 and nan, shape (n,)."""
-    import pandas as pd
-
     words = runs[name].astype(object)
     words = words.map(lambda value: _FLAGS.get(value.strip().lower(), value) if isinstance(value, str) else value)
-    flags = pd.to_numeric(words, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    flags = as_numbers(words)
     bad = np.flatnonzero(np.isnan(flags) & ~words.isna().to_numpy(dtype=bool))
     if bad.size:
         value = runs[name].iloc[bad[0]]

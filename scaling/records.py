@@ -1,45 +1,29 @@
-"""Read, write and check the records of a sweep or of a paper's table."""
+"""Read and check the records of a sweep or of a paper's table."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from .reading.cell_numbers import check_decimal
-from .reading.checks import REQUIRED, are_plainly_sound, validate
-from .reading.column_map import as_kinds, check_required, is_of_finished_runs, map_columns, text_columns, warn_of_sums
+from .reading.checks import validate
+from .reading.column_map import as_kinds, map_columns, text_columns
 from .reading.csv_tables import is_csv, read_csv_table
-from .reading.partitions import partition_columns, partition_values
-from .reading.streaming import (
-    Choice,
-    check_weights,
-    choose_rows,
-    join_tables,
-    rows_where,
-    stream_rows,
-    warn_of_damage,
-    without_index,
-)
-from .schema import KEY, SCHEMA_VERSION, TABLES, Column, arrow_schema
+from .reading.hand_kept import check_required, is_of_finished_runs, warn_of_spellings, warn_of_sums
+from .reading.parquet_tables import existing_files, is_partitioned, read_parquet_table, without_index
+from .reading.streaming import Choice, check_weights, choose_rows, stream_rows
+from .reading.where import rows_where
+from .schema import KEY, TABLES
 from .selection.rules import check_selection
-from .whole_files import written_whole
 
-__all__ = ["read_evals", "read_measurements", "read_records", "validate_records", "write_arrow", "write_records"]
+__all__ = ["read_evals", "read_measurements", "read_records", "validate_records"]
 
 _OTHER_FORMS = {
     ".xlsx": "read_excel", ".xls": "read_excel", ".ods": "read_excel", ".json": "read_json",
     ".jsonl": "read_json(path, lines=True)",
 }  # fmt: skip
-_FEW_ROWS = 100  # of a table that is written value by value: beyond some hundred columns at once are faster
-
-# Of the few rows of a run these are most of what a reader of thousands does.
-_PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "compression": "none"}
 
 
 def read_records(
@@ -98,8 +82,8 @@ def read_records(
     check_selection(selection)
     check_decimal(decimal)
     parquet = _parquet_path(source) if columns is None else None
-    if selection != "all" and parquet is not None and not _is_partitioned(parquet):
-        records = stream_rows(_existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
+    if selection != "all" and parquet is not None and not is_partitioned(parquet):
+        records = stream_rows(existing_files(parquet, "records"), Choice(selection, x, y, weights, where))
         validate_records(records)
     else:
         records = _read_records(source, columns, decimal, only)
@@ -108,6 +92,7 @@ def read_records(
         records = _filtered(records, weights, where)
         if parquet is None:
             warn_of_sums(records)
+            warn_of_spellings(records)
         if selection != "all":
             records = choose_rows(records, Choice(selection, x, y))
     if not wide or parquet is None:
@@ -132,40 +117,6 @@ def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataF
         ValueError: a required column is missing or a value is not finite, with its rows.
     """
     return _validated(_read_table(source, "measurements"), "measurements")
-
-
-def write_records(
-    rows: pd.DataFrame | Sequence[Mapping[str, Any]], path: str | os.PathLike[str], table: str = "records"
-) -> None:
-    """Write a table as one parquet file; a reader sees the old file or the new one, never a half.
-
-    Args:
-        rows: with the columns of `table`; missing columns are written as nulls, extra ones are kept.
-        path: the parquet file; its folder must exist.
-        table: "records", "evals" or "measurements".
-
-    Raises:
-        ValueError: a required column is missing or a value is out of range, with its rows.
-    """
-    # In a tenth of the time that pandas takes.
-    if not isinstance(rows, pd.DataFrame) and are_plainly_sound(rows, table):
-        version = {"schema_version": SCHEMA_VERSION} if table == "records" else {}
-        write_arrow(pa.Table.from_pylist([version | dict(row) for row in rows], arrow_schema(table)), path)
-        return
-    frame = pd.DataFrame(rows)
-    validate(frame, table)
-    write_arrow(_to_arrow(frame, table), path)
-
-
-def write_arrow(table: pa.Table, path: str | os.PathLike[str]) -> None:
-    """Write rows that have been checked, whole or not at all."""
-    plain = _PLAIN if table.num_rows <= _FEW_ROWS else {}
-    # Parquet tells the columns' types by itself; pyarrow keeps what else a schema says together with them only.
-    kind: dict[str, Any] = plain | {"store_schema": not plain or table.schema.metadata is not None}
-    with written_whole(path) as temporary:
-        pq.write_table(table, temporary, **kind)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
 
 
 def validate_records(frame: pd.DataFrame) -> None:
@@ -214,9 +165,9 @@ def _read_table(
     if isinstance(source, pd.DataFrame):
         return without_index(source)
     path = Path(source)
-    files = _existing_files(path, table)
-    if _parquet_path(source) is not None:
-        return _read_parquet_files(files, table, run_ids, path, only)
+    if not is_csv(path):
+        return read_parquet_table(path, table, run_ids, only)
+    existing_files(path, table)
     frame, _ = read_csv_table(path, decimal=decimal, texts=_texts_of(table))
     frame.attrs.clear()
     return as_kinds(frame)
@@ -238,21 +189,11 @@ def _read_records(
         own = _parquet_path(source) is None and "upstream_error" in frame and is_of_finished_runs(frame)
         return map_columns(frame, {}, frame[[]]) if own else frame
     if not isinstance(source, pd.DataFrame) and _parquet_path(source) is None:
-        _existing_files(Path(source), "records")
+        existing_files(Path(source), "records")
         names = {"texts": _texts_of("records"), "written": text_columns(columns)}
         frame, written = read_csv_table(Path(source), decimal=decimal, **names)
         return map_columns(frame, columns, written)
     return map_columns(_read_table(source, "records"), columns, decimal=decimal)
-
-
-def _existing_files(path: Path, table: str) -> list[Path]:
-    if not path.exists():
-        raise FileNotFoundError(f"no records at {path}: give a sweep folder, a parquet or csv file")
-    files = _table_files(path, table)
-    if not files and table == "records":
-        begun = " yet: a sweep of which no run has ended" if (path / "plan.jsonl").exists() else ""
-        raise ValueError(f"no {table} in {path}{begun or f': it holds no runs/*/{table}.parquet and no parquet file'}")
-    return files
 
 
 def _filtered(records: pd.DataFrame, weights: str | None, where: str | None) -> pd.DataFrame:
@@ -277,62 +218,6 @@ def _evals_beside(path: Path) -> Path | pd.DataFrame:
     return beside if path.name == "records.parquet" and beside.is_file() else pd.DataFrame()
 
 
-def _table_files(path: Path, table: str) -> list[Path]:
-    """The run folders' files of a sweep, else `<table>.parquet`, else (records) every other parquet file."""
-    if path.is_file():
-        return [path]
-    for pattern in (f"runs/*/{table}.parquet", f"*/{table}.parquet", f"{table}.parquet"):
-        if files := sorted(path.glob(pattern)):
-            return files
-    if table != "records":
-        return []
-    return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES and not _is_hidden(file, path))
-
-
-def _is_hidden(file: Path, root: Path) -> bool:
-    """Halves and copies that programs keep in a folder: `_temporary/0/part-0.parquet`, `.part-0.parquet`."""
-    parts = file.relative_to(root).parts
-    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
-
-
-def _is_partitioned(path: Path) -> bool:
-    return path.is_dir() and any(partition_values(file, path) for file in _existing_files(path, "records"))
-
-
-def _read_parquet_files(
-    files: list[Path], table: str, run_ids: pd.Series | None, root: Path, only: Callable[[str], bool] | None
-) -> pd.DataFrame:
-    found = {file: arrow for file in files if (arrow := _read_parquet(file, run_ids, only)) is not None}
-    if files and not found and table == "records":
-        raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
-    frame = join_tables(list(found.values()), table)
-    values = [partition_values(file, root) for file in found]
-    if table != "records" or not any(values):
-        return frame
-    more = partition_columns(values, [arrow.num_rows for arrow in found.values()])
-    return frame.assign(**{str(name): more[name] for name in more if name not in frame})
-
-
-def _read_parquet(file: Path, run_ids: pd.Series | None, only: Callable[[str], bool] | None = None) -> pa.Table | None:
-    try:
-        with pq.ParquetFile(file) as parquet:
-            if only is not None:
-                names = parquet.schema_arrow.names
-                return parquet.read([name for name in names if name in REQUIRED["records"] or only(name)])
-            if run_ids is None or "run_id" not in parquet.schema_arrow.names:
-                return parquet.read()
-            return pa.Table.from_batches(map(_rows_of_runs(run_ids), parquet.iter_batches()), parquet.schema_arrow)
-    except (pa.ArrowException, OSError) as error:
-        warn_of_damage(file, error)
-        return None
-
-
-def _rows_of_runs(run_ids: pd.Series) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    wanted = pa.array(run_ids.astype(str), type=pa.string())
-    # pyarrow makes the functions of `compute` at run time.
-    return lambda batch: batch.filter(pc.is_in(batch["run_id"].cast(pa.string()), wanted))  # pyright: ignore
-
-
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
     fewshot = evals[(evals["method"] == "fewshot") & (evals["probe"] == probe) & (evals["layer"] == layer)]
     others = evals[evals["method"].isin(["finetune", "zero_shot"])]
@@ -345,48 +230,3 @@ def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, la
     wide = records.merge(wide.reset_index().rename_axis(columns=None), on=list(KEY), how="left")
     wide.attrs.update(records.attrs)
     return wide
-
-
-# Writing ------------------------------------------------------------------------------------------------------
-
-
-def _to_arrow(frame: pd.DataFrame, table: str) -> pa.Table:
-    arrays: dict[str, Any] = {}
-    few = dict(zip(frame, frame.to_numpy(dtype=object).T.tolist(), strict=True)) if len(frame) <= _FEW_ROWS else {}
-    for name, column in TABLES[table].items():
-        if name not in frame:
-            arrays[name] = pa.nulls(len(frame), column.arrow_type)
-        elif (found := _plain_array(few.get(name), column)) is not None:
-            arrays[name] = found
-        else:
-            arrays[name] = _array(frame[name], column)
-    if table == "records" and "schema_version" not in frame:
-        arrays["schema_version"] = pa.array(np.full(len(frame), SCHEMA_VERSION), type=pa.int64())
-    extra = [name for name in frame.columns if name not in arrays]
-    arrays |= {name: pa.array(frame[name], from_pandas=True) for name in extra}
-    return pa.table(arrays)
-
-
-def _plain_array(values: list[Any] | None, column: Column) -> pa.Array | None:
-    """Of few values, without pandas, which takes ten times as long; None where they are not of the column's type."""
-    try:
-        return None if values is None else pa.array(values, type=column.arrow_type, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return None
-
-
-def _array(values: pd.Series, column: Column) -> pa.Array:
-    """As the column's type: at once where the values have it already, else value by value."""
-    if _is_of_kind(values, column.kind):
-        return pa.array(values.to_numpy(), type=column.arrow_type, from_pandas=True)
-    if column.kind == "count" and values.dtype == np.float64 and not (values.abs() >= 2**53).any():
-        whole = values.fillna(0).to_numpy().astype(np.int64)
-        return pa.array(whole, type=column.arrow_type, mask=values.isna().to_numpy())
-    convert = {"text": str, "count": int, "flag": bool}.get(column.kind, float)
-    return pa.array([None if pd.isna(value) else convert(value) for value in values], type=column.arrow_type)
-
-
-def _is_of_kind(values: pd.Series, kind: str) -> bool:
-    if kind == "text":
-        return pd.api.types.infer_dtype(values, skipna=True) == "string"
-    return values.dtype == {"count": np.int64, "flag": np.bool_}.get(kind, np.float64)

@@ -24,7 +24,7 @@ RUN_PATH = (
 )  # fmt: skip
 RECORDS_ONLY = {
     "scaling.schema",
-    "scaling.records",
+    "scaling.writing",
     "scaling.reading.checks",
     "scaling.command_line",
     "scaling.interrupts",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..reading.checks import validate
-from ..reading.streaming import rows_where
+from ..reading.where import rows_where
 from ..records import read_evals, read_measurements
 from . import (
     chinchilla,

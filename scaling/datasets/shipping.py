@@ -13,8 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from ..records import read_evals, read_measurements, read_records, write_records
+from ..records import read_evals, read_measurements, read_records
 from ..schema import KEY, TABLES
+from ..writing import write_records
 
 __all__ = ["ship", "write_digests"]
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..schema import KEY, TABLES, Column
+from ..inputs import as_numbers
+from ..schema import KEY, SCHEMA_VERSION, TABLES, Column
 
-__all__ = ["REQUIRED", "are_plainly_sound", "as_numbers", "column_faults", "percent_hint", "validate"]
+__all__ = ["REQUIRED", "are_plainly_sound", "column_faults", "percent_hint", "validate"]
 
 REQUIRED = {
     "records": (*KEY, "upstream_error"),
@@ -25,7 +26,7 @@ def validate(frame: pd.DataFrame, table: str) -> None:
     for column in _doubtful(frame, table):
         faults += column_faults(frame, column, required=column.name in REQUIRED[table])
     if not faults and table == "records":
-        faults += _repeated_keys(frame)
+        faults += _of_newer_version(frame) + _repeated_keys(frame)
     if faults:
         raise ValueError(f"bad {table}: " + "\n".join(faults))
 
@@ -105,17 +106,9 @@ def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row
         return faults
     numbers = as_numbers(values)
     bad = np.isnan(numbers) & ~missing
-    faults += [line + percent_hint(values[bad]) for line in fault("must be a number", bad)]
+    rule = "must be a number, not a time" if values.dtype.kind in "mM" else "must be a number"
+    faults += [line + percent_hint(values[bad]) for line in fault(rule, bad)]
     return faults + [line for rule, bad in _range_rules(numbers, column.kind) for line in fault(rule, bad)]
-
-
-def as_numbers(values: pd.Series) -> np.ndarray:
-    """float64, NaN where there is no number; a time is none, though it is kept as one."""
-    if values.dtype.kind in "mM":
-        return np.full(len(values), np.nan)
-    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
-        values = pd.to_numeric(values, errors="coerce")
-    return values.to_numpy(dtype=float, na_value=np.nan)
 
 
 def percent_hint(cells: pd.Series) -> str:
@@ -156,6 +149,15 @@ def _range_rules(numbers: np.ndarray, kind: str) -> list[tuple[str, np.ndarray]]
     if kind == "amount":
         return [infinite, negative]
     return [infinite, negative, ("must be whole", np.isfinite(numbers) & (np.floor(numbers) != numbers))]
+
+
+def _of_newer_version(frame: pd.DataFrame) -> list[str]:
+    """Records whose columns may mean something that this version does not know."""
+    if "schema_version" not in frame:
+        return []
+    newer = np.nan_to_num(as_numbers(frame["schema_version"])) > SCHEMA_VERSION
+    rule = f"must be at most {SCHEMA_VERSION}: a newer version of this package wrote them, install it"
+    return _fault("schema_version", rule, frame["schema_version"], newer)
 
 
 def _repeated_keys(frame: pd.DataFrame) -> list[str]:

@@ -5,33 +5,24 @@ the columns that decide keeps the best rows so far, and a second reads the other
 """
 
 import re
-import warnings
-from difflib import get_close_matches
 from pathlib import Path
-from tokenize import TokenError
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..schema import RECORDS, Column, arrow_schema
+from ..errors import first_line
+from ..inputs import as_numbers
+from ..schema import RECORDS, Column
 from ..selection.hulls import not_beaten_by
 from ..selection.rules import select
-from .checks import REQUIRED, as_numbers, column_faults
+from .checks import REQUIRED, column_faults
+from .parquet_tables import join_tables, warn_of_damage, without_index
+from .where import rows_where
 
-__all__ = [
-    "Choice",
-    "check_weights",
-    "choose_rows",
-    "first_line",
-    "join_tables",
-    "rows_where",
-    "stream_rows",
-    "warn_of_damage",
-    "without_index",
-]
+__all__ = ["Choice", "check_weights", "choose_rows", "stream_rows"]
 
 _BATCH_ROWS = 1 << 17  # rows of the few columns that decide held at once: some 10 MB
 _WIDE_BATCH_ROWS = 1 << 14  # the same with all columns
@@ -84,7 +75,7 @@ def stream_rows(files: list[Path], choice: Choice) -> pd.DataFrame:
             best = _add_file(best, file, number, choice)
             sound.append(file)
         except (pa.ArrowException, OSError) as error:  # what the file had already added is dropped with it
-            warn_of_damage(file, error)
+            warn_of_damage(file, first_line(error))
     if not sound:
         raise ValueError(f"none of {len(files)} parquet files under {files[0].parent} can be read")
     _check_seen(best, choice)
@@ -93,7 +84,7 @@ def stream_rows(files: list[Path], choice: Choice) -> pd.DataFrame:
         try:
             tables.append(_rows_of_file(files[number], np.sort(best.row[best.file == number])))
         except (pa.ArrowException, OSError) as error:  # sound in the columns that decide, damaged in another
-            warn_of_damage(files[number], error)
+            warn_of_damage(files[number], first_line(error))
             return stream_rows([file for file in sound if file != files[number]], choice)
     frame = join_tables(tables, "records")
     return _in_order(frame, np.lexsort((best.row, best.file)), best)
@@ -107,87 +98,9 @@ def choose_rows(frame: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return _in_order(frame.iloc[np.sort(best.row)], np.argsort(best.row), best)
 
 
-# What may stand before a bracket in an expression that is true or false of each row by itself.
-_ROW_WISE = {
-    "and", "or", "not", "in", "isin", "isna", "notna", "isnull", "notnull", "between", "abs", "startswith", "endswith",
-    "contains", "lower", "upper", "log", "log10", "exp", "sqrt",
-}  # fmt: skip
-
-
-# All ways in which pandas says that it cannot evaluate an expression.
-_REFUSALS = (
-    SyntaxError, TokenError, AssertionError, ArithmeticError, LookupError, TypeError, ValueError, NameError,
-    AttributeError, NotImplementedError,
-)  # fmt: skip
-
-
-def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
-    """True for the rows of which an expression of pandas over columns holds; a null decides nothing: False.
-
-    Raises:
-        ValueError: the expression cannot be evaluated, or is neither true nor false.
-
-    >>> rows_where(pd.DataFrame({"cooled_down": [True, None], "depth": [2, 3]}), "cooled_down and depth < 3")
-    array([ True, False])
-    """
-    if where is None:
-        return np.ones(len(frame), dtype=bool)
-    _check_row_wise(where)
-    flags = {name: "boolean" for name, column in RECORDS.items() if column.kind == "flag" and name in frame}
-    try:
-        truth: Any = frame.astype(flags).eval(where)
-        return truth.astype("boolean").fillna(False).to_numpy(dtype=bool)
-    except _REFUSALS as error:
-        reason = first_line(error) + _near_columns(error, frame)
-        raise ValueError(f"where must be true or false of each row, got {where!r}: {reason}") from error
-
-
-def _near_columns(error: Exception, frame: pd.DataFrame) -> str:
-    """Of a name that no column has."""
-    unknown = re.search(r"name '(\w+)' is not defined", str(error))
-    near = get_close_matches(unknown[1], list(map(str, frame.columns)), n=3) if unknown else []
-    return f"; there is {', '.join(near)}" if near else ""
-
-
-def _check_row_wise(where: str) -> None:
-    """Of rows that stream in batches nothing can be asked that needs all of them: a mean, a rank, the index."""
-    if not isinstance(where, str):
-        raise ValueError(f"where must be an expression over columns, got {where!r}")
-    called = [name for name in re.findall(r"(\w+)\s*\(", where) if name not in _ROW_WISE]
-    if called or re.search(r"\bindex\b|`", where):
-        what = called[0] if called else "index or a quoted name"
-        raise ValueError(f"where must be true or false of each row by itself, got {where!r} with {what}")
-
-
 def check_weights(weights: str | None, known: set[str]) -> None:
     if weights is not None and known and weights not in known:
         raise ValueError(f"weights must be one of {sorted(known)} or None, got {weights!r}")
-
-
-def join_tables(tables: list[pa.Table], table: str) -> pd.DataFrame:
-    """By name, types promoted, decimals as floats: a column that only some runs have is kept, null elsewhere."""
-    try:
-        joined = pa.concat_tables(tables or [arrow_schema(table).empty_table()], promote_options="permissive")
-    except pa.ArrowException as error:
-        raise ValueError(f"the {len(tables)} files of {table} have columns of different types: {error}") from error
-    floats = [each.with_type(pa.float64()) if pa.types.is_decimal(each.type) else each for each in joined.schema]
-    return without_index(joined.cast(pa.schema(floats, joined.schema.metadata)).to_pandas())
-
-
-def without_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows that are numbered, and named levels of an index as columns: pandas writes an index into parquet files."""
-    index = frame.index
-    named = [(level, name) for level, name in enumerate(index.names) if name is not None and name not in frame]
-    levels = {str(name): index.get_level_values(level) for level, name in named}
-    return frame.assign(**levels).reset_index(drop=True)
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def warn_of_damage(file: Path, error: Exception) -> None:
-    warnings.warn(f"skipped damaged parquet file {file}: {first_line(error)}", stacklevel=2)
 
 
 # One file, one batch ------------------------------------------------------------------------------------------

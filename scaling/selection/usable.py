@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ..inputs import check_columns
+from ..inputs import as_numbers, check_columns
 
 __all__ = ["NEAR_CHANCE", "UsableRuns", "trainings", "usable_runs"]
 
@@ -47,7 +47,7 @@ def usable_runs(runs: pd.DataFrame, x: str, y: str) -> UsableRuns:
     '1 with upstream_error of 0, which has no logarithm'
     """
     check_columns(runs, x, y)
-    at, error = (pd.to_numeric(runs[name], errors="coerce") for name in (x, y))
+    at, error = (pd.Series(as_numbers(runs[name]), index=runs.index) for name in (x, y))
     reasons = {
         "not ok (diverged, failed)": ~_column(runs, "status", "ok").fillna("ok").eq("ok"),
         "from inside a run": _column(runs, "cooled_down", True).eq(False),

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scaling.reading.checks import validate
-from scaling.records import write_arrow
 from scaling.schema import TABLES, arrow_schema
+from scaling.writing import write_arrow
 
 from ..paths import SweepPaths
 from .run_tables import Stamp, file_stamps, read_collected, read_run_tables, stamps_metadata

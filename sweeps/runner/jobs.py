@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from scaling.records import write_records
+from scaling.writing import write_records
 
 from ..data.duplicates import Duplicates, upstream_duplicates
 from ..data.training import load_training_data

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from scaling.records import write_records
+from scaling.writing import write_records
 
 from ..scaling.page.browser import browser_path, load_seconds, new_browser
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling as sc
-from scaling.reading.streaming import rows_where
+from scaling.reading.where import rows_where
 
 from ..fuzz import FUZZ
 

@@ -1,3 +1,4 @@
+import os
 from decimal import Decimal
 
 import numpy as np
@@ -6,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scaling import read_evals, read_measurements, read_records, validate_records, write_records
-from scaling import records as writing
+from scaling import read_evals, read_measurements, read_records, validate_records, write_records, writing
 from scaling.schema import RECORDS, TABLES, arrow_schema
 
 
@@ -79,8 +79,28 @@ def test_a_damaged_file_is_named_and_the_rest_is_read(tmp_path, damage):
 
 def test_only_damaged_files_are_an_error(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"x")
-    with pytest.warns(UserWarning, match="damaged"), pytest.raises(ValueError, match="none of 1 parquet files"):
+    for path in (tmp_path, tmp_path / "a.parquet"):
+        with pytest.raises(ValueError, match=r"a\.parquet cannot be read as parquet: .*footer"):
+            read_records(path)
+    (tmp_path / "b.parquet").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"none of 2 parquet files under .* the first, .*a\.parquet: .*footer"):
         read_records(tmp_path)
+
+
+def test_a_csv_without_a_name_of_one_and_a_pipe_are_told(tmp_path):
+    (tmp_path / "models").write_text("run_id,upstream_error\na,0.5\n")
+    with pytest.raises(ValueError, match=r"cannot be read as parquet: .*; a csv file is named \.csv, \.tsv or \.txt"):
+        read_records(tmp_path / "models")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="is neither a file nor a folder"):
+        read_records(tmp_path / "pipe.csv")
+
+
+def test_records_of_a_newer_version_are_refused(tmp_path):
+    path = tmp_path / "records.parquet"
+    records(2).assign(schema_version=[1, 2]).to_parquet(path)
+    with pytest.raises(ValueError, match=r"schema_version must be at most 1: a newer version .*; row 1: 2"):
+        read_records(path)
 
 
 def test_wide_view_has_the_mean_over_draws_of_the_probe_asked_for(tmp_path):

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from scaling.records import write_records
+from scaling.writing import write_records
 from sweeps.paths import SweepPaths
 from sweeps.runner.frozen_plan import write_frozen_plan
 from sweeps.specs.grid import Plan, Trunk

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from scaling import read_records, validate_records
 from scaling.cli import app
-from scaling.reading.column_map import evaluate, map_columns
+from scaling.reading.column_map import map_columns
+from scaling.reading.expressions import evaluate
 
 
 def table(**changes):
@@ -411,7 +412,7 @@ def test_columns_of_two_levels_are_refused():
 
 def test_times_are_no_numbers():
     frame = table().assign(when=pd.Timestamp("2024-05-01"))
-    with pytest.raises(ValueError, match=r"wall_seconds must be a number; rows 0: 2024-05-01"):
+    with pytest.raises(ValueError, match=r"wall_seconds must be a number, not a time; rows 0: 2024-05-01"):
         read_records(frame, columns={"upstream_error": "1 - top1 / 100", "wall_seconds": "when"})
 
 

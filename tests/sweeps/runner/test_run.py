@@ -295,7 +295,7 @@ def run_one(plan, folder, index=0):
 
 
 def test_the_rows_of_a_run_are_written_without_pandas(tmp_path, monkeypatch):
-    monkeypatch.setattr("scaling.records.validate", lambda *_: pytest.fail("some value is not of its column's type"))
+    monkeypatch.setattr("scaling.writing.validate", lambda *_: pytest.fail("some value is not of its column's type"))
     assert run_one(plan_of(train_examples=[200]), tmp_path) == {"ok": 2}
 
 
