@@ -17,8 +17,7 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from ...augment.boxes import crop_boxes, crop_flips
-from ..decode import read_photo
-from .decode import cut, decode
+from ..decode import cut, read_photo, read_whole
 from .index import ImageIndex, open_index
 
 __all__ = ["WINDOW_GROUPS", "Decoder", "ImageError", "Piece", "one_line", "pieces", "read_ahead"]
@@ -92,7 +91,7 @@ class Decoder(Dataset):
 
     def decode(self, row: int) -> Image.Image:
         """An image as RGB."""
-        return decode(self.read(row))
+        return read_whole(io.BytesIO(self.read(row)))
 
     def _centre(self, row: int) -> np.ndarray:
         return np.array(read_photo(io.BytesIO(self.read(row)), self.image_size))  # a copy, since torch warns of others
