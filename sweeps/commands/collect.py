@@ -8,7 +8,7 @@ import typer
 from ..paths import SweepPaths
 from ..runner.frozen_plan import read_frozen_plan
 from ..trackers import TRACKERS
-from ..watching.overview_text import plural
+from ..words import plural
 from .base import FolderArgument, collected, print_line
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..words import plural
 from .overview import Failure, Overview
 
-__all__ = ["overview_json", "overview_lines", "plural"]
+__all__ = ["overview_json", "overview_lines"]
 
 _MOST_GROUPS, _MOST_MODELS, _ERROR_LINES = 6, 4, 3
 _STYLES = {"ok": "green", "diverged": "yellow", "running": "cyan", "waiting": "", "failed": "red", "oom": "red"}
@@ -53,14 +54,6 @@ def overview_lines(found: Overview, width: int = 80) -> Iterator[Line]:
     if found.num_others:
         yield "", ""
         yield f"{plural(found.num_others, 'run')} of earlier plans in the folder, not counted above", ""
-
-
-def plural(count: int, noun: str) -> str:
-    """
-    >>> plural(1, "run"), plural(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _counts(found: Overview, width: int) -> Iterator[Line]:

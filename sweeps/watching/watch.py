@@ -12,9 +12,9 @@ from ..paths import SweepPaths
 from ..runner.frozen_plan import read_frozen_plan
 from ..runner.progress import ending, format_seconds, is_redrawn, local_time
 from ..runner.record_rows import OtherTables, RecordRows
+from ..words import plural
 from .frontier_plot import PlotPoint, frontier_plot
 from .overview import Overview, overview_of
-from .overview_text import plural
 from .training_speed import WINDOW_SECONDS, TrainingSpeed
 
 __all__ = ["Watcher", "watch"]
