@@ -20,7 +20,7 @@ TRAINING = {"torch", "torchvision", "timm", "pydantic", "yaml", "sklearn", "swee
 # From a spec to records: these folders and files of `sweeps` run where no analysis is wanted.
 RUN_PATH = (
     "specs", "runner", "training", "evaluation", "measure", "models", "data", "augment", "optimizers", "engines",
-    "paths", "stopping", "full_disk",
+    "paths", "stopping", "full_disk", "words",
 )  # fmt: skip
 RECORDS_ONLY = {
     "scaling.schema",

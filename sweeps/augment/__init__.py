@@ -12,7 +12,6 @@ from ..data.images import normalise
 from .crops import crop_flip, inception_flip
 from .erase import random_erase
 from .mix import draw_mix, mix_batch
-from .rand_augment import rand_augment
 
 if TYPE_CHECKING:
     from ..specs.config import RecipeConfig
@@ -49,6 +48,8 @@ def augment_batch(
     if recipe.augment != "none" and not cropped:
         pixels = _CROPS[recipe.augment](pixels, seed, step)
     if recipe.rand_augment_ops:
+        from .rand_augment import rand_augment  # torchvision's operations are slow to import, and few recipes need them
+
         strength = recipe.rand_augment_ops, recipe.rand_augment_magnitude, recipe.rand_augment_policy
         pixels = rand_augment(pixels, *strength, seed=seed, step=step)
     inputs = normalise(pixels)

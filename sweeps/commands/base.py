@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scaling import command_line
-from scaling.command_line import print_line
+from scaling.command_line import print_line, print_note
 
 if TYPE_CHECKING:  # each command imports what it takes when it is called, so that none waits for another's
     from ..runner.collect import Collected
@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # each command imports what it takes when it is called, so th
     from ..specs.grid import Plan
 
 __all__ = [
-    "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors", "plan_of_spec",
-    "print_line", "print_status",
+    "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors",
+    "plan_of_spec", "print_line", "print_status", "tell",
 ]  # fmt: skip
 
 WRONG_USE, SOME_FAILED = 2, 1
@@ -35,6 +35,11 @@ def _told_in_one_line() -> tuple[type[Exception], ...]:
     from ..specs.spec import SpecError
 
     return SpecError, SweepBusyError, OSError
+
+
+def tell(line: str) -> None:
+    """What goes on, beside the answer on stdout."""
+    print_note(line, stderr=True)
 
 
 def plan_of_spec(spec: Path) -> "Plan":

@@ -12,7 +12,7 @@ CHOICES: dict[str, Callable[[], list[str]]] = {
     "FAMILY": names_of("sweeps.models", "FAMILIES"),
     "--engine": names_of("sweeps.engines", "ENGINES"),
     "--tracker": names_of("sweeps.trackers", "TRACKERS"),
-    "--status": lambda: ["all", "failed", "oom"],
+    "--status": names_of("sweeps.commands.retry", "STATUSES"),
     "--law": names_of("scaling.laws", "LAWS"),
     "--select": names_of("scaling.selection.rules", "SELECTIONS", "stochastic"),
     **dict.fromkeys(("--x", "--y", "--by"), names_of("scaling.schema", "RECORDS")),

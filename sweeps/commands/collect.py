@@ -7,8 +7,9 @@ import typer
 
 from ..paths import SweepPaths
 from ..runner.frozen_plan import read_frozen_plan
-from ..trackers import TRACKERS
-from ..watching.overview_text import plural
+from ..specs.spec import SpecError
+from ..trackers import TRACKERS, track
+from ..words import plural
 from .base import FolderArgument, collected, print_line
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def collect(
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     if tracker is not None and tracker not in TRACKERS:
-        from ..specs.spec import SpecError
-
         raise SpecError(f"--tracker must be one of {list(TRACKERS)}, got {tracker!r}")
     paths, found = SweepPaths(folder), collected(folder)
     _print_left_out(found)
@@ -60,9 +59,6 @@ def _num_others(paths: SweepPaths, found: "Collected") -> int:
 
 
 def _track(paths: SweepPaths, tracker: str) -> None:
-    from ..specs.spec import SpecError
-    from ..trackers import track
-
     try:
         written, folder = track(paths, tracker)
     except ModuleNotFoundError as error:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scaling.command_line import print_note
-
 from ..specs.grid import Plan
 from ..specs.spec import SpecError
 from ..stopping import interrupted_by_signals
-from .base import SpecArgument, plan_of_spec, print_line
+from .base import SpecArgument, plan_of_spec, print_line, tell
 
 if TYPE_CHECKING:
     from ..planning.estimate import Estimate
@@ -25,7 +23,7 @@ _MOST_DECODED = 2**30  # bytes of images that a plan decodes to measure on
 
 def plan(
     spec: SpecArgument,
-    json_: Annotated[bool, typer.Option("--json", help="The facts as one JSON object, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The facts as one JSON object, and nothing else.")] = False,
     measure: Annotated[bool, typer.Option(help="Measure a step of each shape, to tell the time.")] = True,
     max_hours: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many hours.")] = None,
     max_flops: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many FLOPs.")] = None,
@@ -46,13 +44,13 @@ def plan(
 
     try:
         engine = plan_engine(asked, slots)
-        if not json_:
+        if not as_json:
             print_line(describe_plan(asked) + "\n")
         estimate = _estimate(asked, slots) if measure else None
         facts = plan_facts(asked, engine.num_slots, Path("runs"), estimate, max_hours, max_flops)
     except ValueError as error:
         raise SpecError(str(error)) from error
-    print(json.dumps(facts)) if json_ else print_line(describe_costs(facts))
+    print(json.dumps(facts)) if as_json else print_line(describe_costs(facts))
 
 
 def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
@@ -61,22 +59,18 @@ def _estimate(asked: Plan, slots: int | None) -> "Estimate | None":
     from ..planning.estimate import ABOUT_SECONDS, chosen_shapes, estimate_plan, plan_engine, plan_shapes
 
     if missing_data(asked.configs):
-        _tell("no step is measured: data are missing")
+        tell("no step is measured: data are missing")
         return None
     if to_decode := sum(count * size * size * 3 for count, size in undecoded(asked.configs)):
         if to_decode > _MOST_DECODED:
-            _tell(f"no step is measured: {to_decode / 2**30:.3g} GiB of images are not decoded yet")
+            tell(f"no step is measured: {to_decode / 2**30:.3g} GiB of images are not decoded yet")
             return None
         started = time.monotonic()
         prepare_data(asked.configs)
-        _tell(f"decoded the images in {time.monotonic() - started:.0f} s; the sweep finds them decoded")
+        tell(f"decoded the images in {time.monotonic() - started:.0f} s; the sweep finds them decoded")
     engine, shapes = plan_engine(asked, slots), plan_shapes(asked)
     chosen = len(chosen_shapes(shapes))
     seconds = ABOUT_SECONDS * -(-chosen // engine.num_slots)
-    _tell(f"measuring {chosen} of {len(shapes)} shapes, about {seconds:.0f} s; --no-measure leaves it out")
+    tell(f"measuring {chosen} of {len(shapes)} shapes, about {seconds:.0f} s; --no-measure leaves it out")
     with interrupted_by_signals():  # the workers that measure are ended
-        return estimate_plan(asked, engine, shapes, _tell)
-
-
-def _tell(line: str) -> None:
-    print_note(line, stderr=True)
+        return estimate_plan(asked, engine, shapes, tell)

@@ -24,9 +24,9 @@ from .training import (
     where,
 )
 
-__all__ = ["retry"]
+__all__ = ["STATUSES", "retry"]
 
-_STATUSES = {"failed": {"failed"}, "oom": {"oom"}, "all": {"failed", "oom"}}
+STATUSES = {"failed": {"failed"}, "oom": {"oom"}, "all": {"failed", "oom"}}
 
 
 def retry(
@@ -44,12 +44,12 @@ def retry(
 ) -> None:
     """Train again the runs of a sweep's folder that failed, as they were planned, and nothing else."""
     places = where(devices, slots, slots_per_device, address, option)
-    if status not in _STATUSES:
-        raise SpecError(f"--status: must be one of {list(_STATUSES)}, got {status!r}")
+    if status not in STATUSES:
+        raise SpecError(f"--status: must be one of {list(STATUSES)}, got {status!r}")
 
     def command() -> None:
         frozen = read_frozen_plan(SweepPaths(folder))
-        only = _failed(frozen, folder, _STATUSES[status], error)
+        only = _failed(frozen, folder, STATUSES[status], error)
         print_line(f"{len(only)} runs to train again")
         how = {"engine": engine, "accept_changes": accept_changes, "keep_going": keep_going}
         if only:

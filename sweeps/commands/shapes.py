@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scaling.command_line import print_note
-
 from ..specs.spec import SpecError
-from .base import print_line
+from .base import print_line, tell
 
 if TYPE_CHECKING:
     from ..planning.shape_speed import SpeedLaw
@@ -31,7 +29,7 @@ def shapes(
     optimizers: Annotated[str, typer.Option(help="The one that takes most memory first.")] = (
         "adamw,adamw_bf16,adafactor"
     ),
-    json_: Annotated[bool, typer.Option("--json", help="All shapes as one JSON object, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="All shapes as one JSON object, and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help="Draw the regimes into this file.")] = None,
 ) -> None:
     """Find the shapes of a family that fit into a device's memory, and how fast they train."""
@@ -52,7 +50,7 @@ def shapes(
     try:
         columns = columns_of(family, patch, image_size)
         speed = measure_speed(
-            columns, image_size=image_size, batch_size=batch_size, optimizer=names[0], device=device, tell=_tell
+            columns, image_size=image_size, batch_size=batch_size, optimizer=names[0], device=device, tell=tell
         )
         found = find_shapes(
             columns, image_size=image_size, batch_size=batch_size, memory=num_bytes, optimizers=names,
@@ -63,7 +61,7 @@ def shapes(
     facts = _facts(found, speed, batch_size, num_bytes, on_accelerator, device.type)
     if out:
         _draw(found, facts, f"{family}, {image_size} px, batches of {batch_size}, {num_bytes / 2**30:.3g} GiB", out)
-    print(json.dumps(facts)) if json_ else print_line("\n".join(_lines(facts)))
+    print(json.dumps(facts)) if as_json else print_line("\n".join(_lines(facts)))
 
 
 def read_bytes(text: str) -> int:
@@ -143,7 +141,3 @@ def _draw(found: "list[Found]", facts: dict[str, Any], title: str, path: Path) -
     speeds = [row["images_per_second"] for row in facts["shapes"]]
     path.parent.mkdir(parents=True, exist_ok=True)
     shapes_figure(found, speeds, title).savefig(path, dpi=150)
-
-
-def _tell(line: str) -> None:
-    print_note(line, stderr=True)

@@ -1,17 +1,13 @@
 """`sweeps suggest`."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..specs.spec import SpecError
 from .base import print_line
-
-if TYPE_CHECKING:
-    from ..suggestions.advice import Advice
 
 __all__ = ["suggest"]
 
@@ -39,6 +35,7 @@ def suggest(
     from scaling.datasets import path_or_data_set
 
     from ..suggestions.advice import Question, advise_groups  # pandas and the fits, which other commands do without
+    from ..suggestions.advice_text import advice_text
     from ..suggestions.candidates import spec_cells
     from ..suggestions.present_fit import held_runs, read_runs
 
@@ -61,11 +58,7 @@ def suggest(
         found = {"advice": [each.to_dict() for each in advice], "no_fit": reasons, "left_out": runs.left_out}
         print_line(json.dumps(found, indent=2))
     else:
-        print_line("\n\n".join(_text(advice, reasons, runs.left_out)))
-
-
-def _text(advice: "list[Advice]", reasons: dict[str, str], left_out: str) -> Iterator[str]:
-    yield from (each.text() for each in advice)
-    yield from (f"{name}: no law: {reason}" for name, reason in reasons.items())
-    if left_out:
-        yield f"left out: {left_out}"
+        parts = [advice_text(each) for each in advice]
+        parts += [f"{name}: no law: {reason}" for name, reason in reasons.items()]
+        parts += [f"left out: {runs.left_out}"] if runs.left_out else []
+        print_line("\n\n".join(parts))

@@ -66,16 +66,7 @@ def _pair(path: str, split: str, field: str, whole: bool = True) -> tuple[np.nda
                     images = there[names[0]] if whole or place.is_dir() else _first_for_all(place, names[0])
                     return images, there[names[1]]
             found = sorted(there)
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        TypeError,
-        AttributeError,
-    ) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{field}: {place} cannot be read: {' '.join(str(error).split())}") from error
     valid = " or ".join(f"{images} and {labels}" for images, labels in _NAMES[split])
     raise FileNotFoundError(f"{field}: {place} lacks {valid}; it has {found}")

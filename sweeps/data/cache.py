@@ -5,30 +5,26 @@ there. One process decodes while the others wait for its lock, which the system 
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import mmap
-import os
 import shutil
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
+from ..full_disk import is_full_disk
 from ..paths import cache_folder, write_json, written_whole
-from .decode import IMAGE_ERRORS, fit_arrays, read_photo
-from .rows import DataSet, Photos, ReadInBatches, check_split
+from .decode_all import decode_all
+from .rows import DataSet, check_split
 
 __all__ = ["CacheWarning", "CachedSplit", "is_decoded", "open_split", "verify_cache"]
-
-_CHUNK = 512  # images decoded before they are written
-_NUM_SHOWN = 3
 
 
 class CacheWarning(UserWarning):
@@ -73,7 +69,7 @@ def open_split(
     cached = _cached(dataset, check_split(split), image_size, num_images, folder)
     opened = _open(cached)
     if opened is None:
-        with _locked(cached.lock):
+        with FileLock(cached.lock):
             opened = _open(cached)
             if opened is None:
                 _warn_of_damage(cached)
@@ -92,13 +88,13 @@ def is_decoded(
     return _open(_cached(dataset, check_split(split), image_size, num_images, folder)) is not None
 
 
-def verify_cache(folder: Path | None = None) -> list[Path]:
+def verify_cache() -> list[Path]:
     """The decoded files whose pixels are not those once written; each is warned of, and made anew when next asked for.
 
     Reads every byte: a minute for some 50 GB.
     """
     damaged = []
-    for facts in sorted((folder or cache_folder() / "decoded").glob("*/*px*.json")):
+    for facts in sorted((cache_folder() / "decoded").glob("*/*px*.json")):
         cached = CachedSplit(facts.with_suffix(""))
         opened = _open(cached)
         if opened is None or hashlib.sha256(opened[0].data).hexdigest() != json.loads(facts.read_text())["sha256"]:
@@ -168,7 +164,7 @@ def _decode(
     def write_pixels(temporary: Path) -> None:
         with open(temporary, "wb") as file:
             np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-            for chunk in _chunks(images, image_size, dataset.keeps_aspect):
+            for chunk in decode_all(images, image_size, dataset.keeps_aspect):
                 digest.update(chunk.data)
                 file.write(chunk.data)
 
@@ -190,38 +186,6 @@ def _decode(
         )  # fmt: skip
 
 
-def _chunks(images: np.ndarray | Photos | ReadInBatches, image_size: int, keeps_aspect: bool) -> Iterator[np.ndarray]:
-    """Decoded images, a few hundred at a time. A file that cannot be decoded ends it after all have been tried."""
-    if isinstance(images, np.ndarray):
-        for start in range(0, len(images), _CHUNK):
-            yield fit_arrays(images[start : start + _CHUNK], image_size)
-        return
-    if not isinstance(images, Photos):
-        yield from (batch.pixels.numpy() for batch in images.batches(_CHUNK))
-        return
-    faults: list[str] = []
-
-    def decode(path: str) -> np.ndarray | None:
-        try:
-            return read_photo(path, image_size, keeps_aspect)
-        except IMAGE_ERRORS as error:
-            faults.append(f"{path} ({' '.join(str(error).split())})")
-            return None
-
-    with ThreadPoolExecutor(_num_cores()) as pool:  # Pillow frees Python's lock while it decodes and resizes
-        for start in range(0, len(images), _CHUNK):
-            decoded = list(pool.map(decode, images.paths[start : start + _CHUNK]))
-            if not faults:
-                yield np.stack([image for image in decoded if image is not None])
-    if faults:
-        shown = "; ".join(sorted(faults)[:_NUM_SHOWN])
-        raise ValueError(f"{len(faults)} of {len(images)} image files cannot be decoded: {shown}")
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _check_room(cached: CachedSplit, num_bytes: int) -> None:
     cached.pixels.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(cached.pixels.parent).free
@@ -234,18 +198,10 @@ def _naming_full_disk(cached: CachedSplit) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full_disk(error):
             raise
         raise OSError(error.errno, _no_room(cached, "the disk is full")) from error
 
 
 def _no_room(cached: CachedSplit, why: str) -> str:
     return f"no room for decoded images in {cached.pixels.parent}: {why}; SWEEPS_CACHE_DIR names another folder"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -27,7 +27,7 @@ def find_dataset(name: str, folder: str | None = None, field: str = "downstream.
     """The data set of that name; of a folder, by looking there.
 
     Args:
-        name: a row of `DATASETS`; "image-folder" or "arrays", which need `folder`; or one of these, ":" and a path.
+        name: a row of `DATASETS`; a row of `FOLDER_KINDS`, which needs `folder`; or one of these, ":" and a path.
         field: that names the path, for messages.
 
     Raises:
@@ -53,10 +53,8 @@ def check_dataset_name(name: str) -> str:
     Raises:
         ValueError: no data set has that name.
     """
-    kind, separator, path = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if name in DATASETS if not separator else False:
-        return name
-    if kind not in FOLDER_KINDS or (separator and not path):
+    kind, separator, path = name.partition(":")
+    if name not in DATASETS and (kind not in FOLDER_KINDS or (separator and not path)):
         raise ValueError(
             f"data set must be one of {sorted(DATASETS)}, or one of {list(FOLDER_KINDS)} with a folder, got {name!r}"
         )
@@ -118,16 +116,9 @@ DATASETS = {
         ),
         DataSet("digits", 10, 8, digits.NUM_TRAIN, digits.NUM_TEST, digits.load, version="uci-8x8", shuffled=True),
         DataSet(
-            "fashion-mnist",
-            10,
-            28,
-            60_000,
-            10_000,
-            fashion_mnist.load,
-            "zalando-2017",
-            shuffled=True,
+            "fashion-mnist", 10, 28, 60_000, 10_000, fashion_mnist.load, "zalando-2017", shuffled=True,
             place=fashion_mnist.place,
         ),
         *TORCHVISION_SETS,
     )
-}
+}  # fmt: skip

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-__all__ = ["IMAGE_ERRORS", "fit_arrays", "fit_photo", "read_photo"]
+__all__ = ["IMAGE_ERRORS", "cut", "fit_arrays", "fit_photo", "read_photo", "read_whole"]
 
 IMAGE_ERRORS = (OSError, ValueError, SyntaxError, EOFError, MemoryError, TypeError, IndexError)
 """What Pillow raises on a file that is no image, or a damaged one."""
@@ -56,6 +56,29 @@ def fit_photo(image, image_size: int, keeps_aspect: bool = True) -> np.ndarray:
         image = image.resize((width, height), Resampling.BILINEAR)
     left, top = (width - image_size) // 2, (height - image_size) // 2
     return np.asarray(image.crop((left, top, left + image_size, top + image_size)))
+
+
+def read_whole(file: BinaryIO):
+    """The Pillow image in a file as RGB, at its own size. Raises as `read_photo` does, or what else Pillow does."""
+    from PIL import Image
+
+    with Image.open(file) as image:
+        image.load()
+        return image if image.mode == "RGB" else _rgb(image)
+
+
+def cut(image, box: list[int], image_size: int, flip: bool) -> np.ndarray:
+    """A box (top, left, height, width) of a Pillow image, resized (bilinear, anti-aliased), mirrored where `flip`.
+
+    >>> from PIL import Image
+    >>> cut(Image.new("RGB", (30, 20)), [2, 3, 10, 10], 8, flip=True).shape
+    (8, 8, 3)
+    """
+    from PIL.Image import Resampling, Transpose
+
+    top, left, height, width = box
+    part = image.resize((image_size, image_size), Resampling.BILINEAR, (left, top, left + width, top + height))
+    return np.asarray(part.transpose(Transpose.FLIP_LEFT_RIGHT) if flip else part)
 
 
 def fit_arrays(arrays: np.ndarray, image_size: int) -> np.ndarray:

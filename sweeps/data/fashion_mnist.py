@@ -1,17 +1,18 @@
 """Fashion-MNIST: 60,000 + 10,000 grey photographs of clothes, 28x28, as gzipped idx files."""
 
-import fcntl
 import gzip
 import struct
 import zlib
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
+
+from .places import HOME
 
 __all__ = ["DEBIAN_FOLDER", "load", "place", "read_idx"]
 
 DEBIAN_FOLDER = "/usr/share/datasets/fashion-mnist"  # of Debian's package dataset-fashion-mnist
-_DOWNLOADS = "~/.cache/vision-scaling-laws"
 _PREFIX = {"train": "train", "test": "t10k"}
 _MAGIC = {1: 0x801, 3: 0x803}  # labels, images: unsigned bytes in one and three dimensions
 
@@ -82,11 +83,10 @@ def _download() -> Path:
 
     root = _downloaded().parents[1]
     root.mkdir(parents=True, exist_ok=True)
-    with open(root / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # every worker asks at once, and one download is enough
+    with FileLock(root / ".lock"):  # every worker asks at once, and one download is enough
         FashionMNIST(str(root), download=True)
     return _downloaded()
 
 
 def _downloaded() -> Path:
-    return Path(_DOWNLOADS).expanduser() / "FashionMNIST" / "raw"
+    return Path(HOME).expanduser() / "FashionMNIST" / "raw"

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-__all__ = ["base_name", "data_folder", "may_download"]
+__all__ = ["HOME", "base_name", "data_folder", "may_download"]
 
-_HOME = "~/.cache/vision-scaling-laws"
+HOME = "~/.cache/vision-scaling-laws"
 
 
 def data_folder(folder: str | None = None) -> Path:
     """The spec's `folder`, else `SWEEPS_DATA_DIR`, else a folder of the user's cache."""
-    return Path(folder or os.environ.get("SWEEPS_DATA_DIR") or f"{_HOME}/data").expanduser()
+    return Path(folder or os.environ.get("SWEEPS_DATA_DIR") or f"{HOME}/data").expanduser()
 
 
 def base_name(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import product
 from typing import NamedTuple
 
 from ..paths import cache_folder, write_text
@@ -86,9 +87,7 @@ def _needed(configs: Iterable[RunConfig]) -> Iterator[_Split]:
         if not up.stream:
             yield _Split("upstream", up.dataset, up.folder, "train", size, up.num_train)
             yield _Split("upstream", up.dataset, up.folder, "test", size, config.evaluate.max_upstream)
-        for task in config.downstream.tasks:
-            for split in ("train", "test"):
-                yield _Split("downstream.tasks", task, None, split, size, None)
-        for task in config.finetune.tasks:
-            for split in ("train", "test"):
-                yield _Split("finetune.tasks", task, None, split, config.finetune.image_size or size, None)
+        for task, split in product(config.downstream.tasks, ("train", "test")):
+            yield _Split("downstream.tasks", task, None, split, size, None)
+        for task, split in product(config.finetune.tasks, ("train", "test")):
+            yield _Split("finetune.tasks", task, None, split, config.finetune.image_size or size, None)

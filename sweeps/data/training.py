@@ -10,8 +10,8 @@ from .batches import Source
 from .datasets import find_dataset, folder_versions
 from .images import Images, MappedImages, load_images, subset
 from .kept import kept_rows
+from .sources import fits_on_device, make_source
 from .stream.images import StreamedImages, stream_images
-from .stream.prefetch import fits_on_device, make_source
 from .subsets import sample_rows, split_train_val
 
 __all__ = ["TrainingData", "load_training_data", "training_source"]

@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Any
 
 from ..stopping import Interrupted, noted_signals
+from ..words import one_line
 from .base import EngineOptions, Event
-from .workers import GRACE_SECONDS, device_names, one_line, package, worker_environment
+from .workers import GRACE_SECONDS, device_names, package, worker_environment
 
 __all__ = ["RayEngine", "work"]
 

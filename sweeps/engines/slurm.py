@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..stopping import Interrupted, check_stop, noted_signals
+from ..words import one_line
 from .base import EngineOptions, Event
 from .event_files import EventReader, EventWriter, has_ended
-from .workers import GRACE_SECONDS, device_names, one_line, package, worker_environment
+from .workers import GRACE_SECONDS, device_names, package, worker_environment
 
 __all__ = ["SlurmEngine"]
 

@@ -1,4 +1,4 @@
-"""What the engines of many machines share: their package, the workers' environment, errors as one line."""
+"""What the engines of many machines share: their package and the workers' environment."""
 
 import os
 import sys
@@ -8,10 +8,9 @@ from typing import Any
 
 from .base import EngineOptions
 
-__all__ = ["GRACE_SECONDS", "device_names", "one_line", "package", "worker_environment"]
+__all__ = ["GRACE_SECONDS", "device_names", "package", "worker_environment"]
 
 GRACE_SECONDS = 30.0  # that a worker which was told to stop has to save its state: Slurm's own KillWait
-_MAX_LINE = 300  # characters
 
 
 def package(name: str, extra: str) -> Any:
@@ -51,11 +50,3 @@ def device_names(num_devices: int, on_gpu: bool) -> tuple[str, ...]:
     (('cuda:0', 'cuda:1'), ('cpu',))
     """
     return tuple(f"cuda:{index}" for index in range(num_devices)) if on_gpu else ("cpu",) * num_devices
-
-
-def one_line(error: BaseException) -> str:
-    """
-    >>> one_line(ValueError("steps: must be positive,\\n got 0"))
-    'ValueError: steps: must be positive, got 0'
-    """
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MAX_LINE]

@@ -13,7 +13,7 @@ import torch
 
 __all__ = [
     "CHOICE_PER_CLASS", "L2_VALUES", "PROBES", "WHITENED_L2", "FewshotResult", "LinearClassifier", "evaluate_fewshot",
-    "fit_probe", "plain_path", "plain_weights", "rank_in_class", "ridge_path", "whitened_path",
+    "fit_probe", "rank_in_class", "ridge_path",
 ]  # fmt: skip
 
 WHITENED_L2 = 2.0**10  # big_vision, configs of Zhai et al. 2021
@@ -127,7 +127,7 @@ def _l2_of(probe: str, fitted: np.ndarray, others: np.ndarray, l2_rule: str) -> 
 # Closed forms -------------------------------------------------------------------------------------------------
 
 
-def plain_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
+def _plain(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
     """Weights (l2, width, classes) and bias (l2, 1, classes), here zero, of the closed form without a bias.
 
     Source: Dosovitskiy et al. 2020 (arXiv 2010.11929), section 4.1, fast few-shot evaluation.
@@ -136,7 +136,7 @@ def plain_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tuple[t
     return weights, torch.zeros_like(weights[:, :1])
 
 
-def whitened_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
+def _whitened(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
     """Weights (l2, width, classes) and bias (l2, 1, classes) on features standardised by those fitted.
 
     They are those for the features as they are: (x - mean) / std W + 100 b = x (W / std) + (100 b - mean W / std).
@@ -150,24 +150,19 @@ def whitened_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> tupl
     return weights, _BIAS_FEATURE * found[:, -1:] - mean[None] @ weights
 
 
-PROBES: dict[str, Callable[..., tuple[torch.Tensor, torch.Tensor]]] = {"plain": plain_path, "whitened": whitened_path}
-
-
-def plain_weights(x: torch.Tensor, y: torch.Tensor, l2: float) -> torch.Tensor:
-    """W = (X'X + l2 I)^-1 X'Y, shape (width, classes), or its dual X'(XX' + l2 I)^-1 Y where that is smaller.
-
-    Source: Dosovitskiy et al. 2020 (arXiv 2010.11929), section 4.1, fast few-shot evaluation.
-
-    >>> x = torch.tensor([[1.0, 0], [2, 1], [0, 2], [1, 3]]).double()
-    >>> plain_weights(x, torch.tensor([[1.0, -1], [1, -1], [-1, 1], [-1, 1]]).double(), l2=1.0)
-    tensor([[ 0.6250, -0.6250],
-            [-0.4750,  0.4750]], dtype=torch.float64)
-    """
-    return ridge_path(x, y, (l2,))[0]
+PROBES: dict[str, Callable[..., tuple[torch.Tensor, torch.Tensor]]] = {"plain": _plain, "whitened": _whitened}
 
 
 def ridge_path(x: torch.Tensor, y: torch.Tensor, l2: Sequence[float]) -> torch.Tensor:
-    """`plain_weights` for each of several l2 > 0, shape (number of l2, width, classes), from one decomposition."""
+    """W = (X'X + l2 I)^-1 X'Y for each l2 > 0, or its dual X'(XX' + l2 I)^-1 Y where that is smaller.
+
+    Shape (number of l2, width, classes), from one decomposition.
+
+    >>> x = torch.tensor([[1.0, 0], [2, 1], [0, 2], [1, 3]]).double()
+    >>> ridge_path(x, torch.tensor([[1.0, -1], [1, -1], [-1, 1], [-1, 1]]).double(), l2=[1.0])
+    tensor([[[ 0.6250, -0.6250],
+             [-0.4750,  0.4750]]], dtype=torch.float64)
+    """
     if x.shape[0] >= x.shape[1]:
         return _solve_shifted(x.T @ x, x.T @ y, l2)
     return x.T @ _solve_shifted(x @ x.T, y, l2)

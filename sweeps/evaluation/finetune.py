@@ -22,7 +22,7 @@ from torch import nn
 from ..augment.streams import rng_of
 from ..data.datasets import find_dataset, task_name
 from ..data.images import Images, load_images, subset
-from ..data.stream.prefetch import make_source
+from ..data.sources import make_source
 from ..models.resize import transfer_model
 from ..optimizers import build_optimizer
 from ..specs.config import FinetuneConfig, RecipeConfig, RunConfig, ScheduleConfig

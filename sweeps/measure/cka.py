@@ -12,7 +12,7 @@ from ..models.layers import layer_outputs, layers_of
 from ..training.saved_model import load_model, read_config
 from .subject import Subject
 
-__all__ = ["Similarity", "centred_gram", "linear_cka", "measure"]
+__all__ = ["Similarity", "centred_gram", "measure"]
 
 _MOST_OF = 2  # of `measure.max_examples` the half
 _BATCH = 128  # images a minibatch; the cost grows with its square, the estimate is unbiased at any size
@@ -53,19 +53,6 @@ def measure(subject: Subject) -> Iterator[dict[str, Any]]:
         for layer, row in zip(layers, between.values(), strict=True):
             for theirs, value in zip(layers_of(other), row, strict=True):
                 yield subject.row("cka", value.item(), layer=layer, other=f"{name}:{theirs}", **where)
-
-
-def linear_cka(first: torch.Tensor, second: torch.Tensor) -> float:
-    """Unbiased linear CKA of the features (n, ...) of the same n images: 1 of features that a rotation, a shift and a
-    scale take into each other, 0 in expectation of independent ones.
-
-    >>> x = torch.tensor([[1.0, 0], [0, 1], [2, 1], [1, 3], [0, 0]]).double()
-    >>> round(linear_cka(x, 3 * x.flip(1) + 1), 12)
-    1.0
-    """
-    similarity = Similarity()
-    similarity.add([centred_gram(first)], [centred_gram(second)])
-    return similarity.values().item()
 
 
 def centred_gram(features: torch.Tensor) -> torch.Tensor:

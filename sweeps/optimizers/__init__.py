@@ -3,9 +3,8 @@
 from .build import OPTIMIZERS, OptimizerKind, build_optimizer, set_learning_rate
 from .gradients import clip_gradients, perturbed_weights
 from .groups import ParameterGroup, decay_groups
-from .memory import state_bytes_per_parameter
 
 __all__ = [
     "OPTIMIZERS", "OptimizerKind", "ParameterGroup", "build_optimizer", "clip_gradients", "decay_groups",
-    "perturbed_weights", "set_learning_rate", "state_bytes_per_parameter",
+    "perturbed_weights", "set_learning_rate",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from ..runner.jobs import run_trunk
 from ..specs.config import RunConfig, ScheduleConfig
 from ..specs.grid import Trunk
 from ..training.train import train_trunk
+from ..words import one_line
 
 __all__ = ["ShapeTimes", "time_shape"]
 
@@ -98,7 +99,7 @@ def time_shape(
         with tempfile.TemporaryDirectory(prefix="sweeps-plan-") as folder:
             return began, _times(config, seconds, Path(folder), torch.device(devices[0]))
     except Exception as error:  # whatever a model can raise: the plan is told without this shape's time
-        return began, f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
+        return began, one_line(error)
 
 
 def _times(config: RunConfig, seconds: float, folder: Path, device: torch.device) -> ShapeTimes:

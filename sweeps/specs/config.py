@@ -71,7 +71,7 @@ class RecipeConfig(Section):
         grad_clip: greatest norm of the whole gradient.
         augment: "crop_flip" pads and crops, "inception_flip" crops a random part and resizes it; both mirror.
         rand_augment_ops, rand_augment_magnitude: operations an image, and their strength of 10.
-        rand_augment_policy: whose list of operations and ranges, see `sweeps.augment.rand_augment`.
+        rand_augment_policy: whose list of operations and ranges, see `sweeps.augment.operations`.
         mixup, cutmix: alpha of the beta distribution of the share; 0 is off. With both on, each batch has one of them.
         erase: probability that a rectangle of the image is noise.
         repeats: how many views of each image are trained on in a row (repeated augmentation).

@@ -1,7 +1,6 @@
-"""What `sweeps suggest` says of a group of runs: the prediction now, the cells to train next, and what is assumed."""
+"""What `sweeps suggest` finds for each group of runs: the prediction now, and the cells to train next."""
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +14,10 @@ from .candidates import Cell, grid_cells
 from .present_fit import PresentFit, fit_present
 from .suggest import Suggestions, suggest
 
-__all__ = ["ASSUMPTIONS", "Advice", "Question", "advise_groups"]
+__all__ = ["Advice", "Question", "advise_groups"]
 
 COMPUTE = "compute_flops"
 
-ASSUMPTIONS = """\
-How: {num_draws} draws of the fit say how the law at each cell and at the target vary together. In log error a cell \
-takes Cov(target, cell)^2 / (Var(cell) + noise^2) off the variance of the prediction, each after those before it \
-(Bayesian c-optimal design, Chaloner and Verdinelli 1995); `variance` is that share of the present one, of all \
-runs (seeds) of a row; --json has them one by one.
-Assumed: the law is right, also at the target; a cell falls on {falls}, with noise of {noise:.1%}, \
-the root mean square of the runs' log errors about it; it costs what it would alone, though branches of a trunk share \
-steps."""
-_FALLS = {"all": "the law", "frontier": "the frontier, whatever its shape"}
-_WIDTH = 80
-_TOLD_IF_DIFFERENT = ("recipe", "lr", "seed")
 _FEWER = "; --select all fits a law to fewer runs"
 # From `tests/benchmarks/suggest_simulation.py`: the width after cells chosen so over that after a plain grid of the
 # same compute, the median of simulated worlds for up to 20 cells.
@@ -113,71 +101,17 @@ class Advice:
         rows = [{name: _finite(value) for name, value in row.items()} for row in self.rows()]
         asked = {name: getattr(self.question, name) for name in ("x", "y", "law", "selection", "seed")}
         known = {"num_runs": self.present.x.size, "noise_std": self.present.noise_std, "budget": self.budget}
-        notes = {"note": self.note, "warnings": self._warnings()}
+        notes = {"note": self.note, "warnings": self.warnings()}
         return {"group": self.name} | asked | known | now | {"width_left": found.width_left, "cells": rows} | notes
 
-    def text(self) -> str:
-        """The prediction now and then, a table, the assumptions and the warnings of the fit."""
-        head = [self._head(), self._prediction()]
-        notes = [_wrapped(f"warning: {line}") for line in self._warnings()]
-        if self.note:
-            return "\n".join([*head, _wrapped(self.note), *notes])
-        falls = _FALLS["all" if self.present.selection == "all" else "frontier"]
-        num_draws = len(self.present.draws.theta)
-        basis = ASSUMPTIONS.format(num_draws=num_draws, falls=falls, noise=self.present.noise_std)
-        told = [_wrapped(line) for line in basis.splitlines()]
-        return "\n".join([*head, "", *self._picked(), "", *told, *notes])
-
-    def _head(self) -> str:
-        at, asked = self.present.x, self.question
-        rule = "" if self.present.selection == "all" else f", {self.present.selection}"
-        lines = f"{self.name}: {asked.law} of {at.size} runs{rule}, {asked.x} {at.min():.2e} to {at.max():.2e}"
-        return _wrapped(lines)
-
-    def _prediction(self) -> str:
-        found = self.suggestions
-        beyond = math.log10(found.target / self.present.x.max())
-        where = f", {beyond:.1f} decades above the runs" if beyond > 0 else ""
-        lines = [f"{self.question.y} at {found.target:.2e}{where}"]
-        lines += [f"  now       {found.value:.4g}, {found.level:.0%} interval {found.low:.4g} to {found.high:.4g}"]
-        if found.picks:
-            last, num = found.picks[-1], len(found.picks)
-            lines += [
-                f"  expected  {last.low:.4g} to {last.high:.4g}, {found.width_left:.2f} of the width in log error",
-                f"  after     {num} cell{'s' * (num > 1)} of {found.flops:.2e} FLOPs (budget {self.budget:.2e})",
-            ]
-        return "\n".join(lines)
-
-    def _picked(self) -> list[str]:
-        """A row a cell that is picked; a recipe, rate or seed that all candidates have is left out."""
-        found: dict[int, dict[str, Any]] = {}
-        for pick in self.suggestions.picks:
-            row = found.setdefault(pick.cell, {"runs": 0, "flops": 0.0, "reduction": 0.0})
-            row["runs"] += 1
-            row["flops"] += pick.flops
-            row["reduction"] += pick.reduction
-        names = [name for name in self.cells[0].columns if self._is_told(name)]
-        return _table(
-            [{"runs": row["runs"]} | {n: self.cells[cell].columns[n] for n in names} | row
-             for cell, row in found.items()]
-        )  # fmt: skip
-
-    def _is_told(self, name: str) -> bool:
-        if name not in _TOLD_IF_DIFFERENT:
-            return name != "run_id"
-        return len({cell.columns[name] for cell in self.cells}) > 1
-
-    def _warnings(self) -> list[str]:
+    def warnings(self) -> list[str]:
+        """Of the fit, and of what the choice is worth."""
         found = [str(warning) for warning in self.present.warnings]
         if self.present.selection in _NO_BETTER and self.suggestions.picks:
             found.insert(0, _NO_GAIN.format(_NO_BETTER[self.present.selection]))
         if np.log(self.suggestions.high / self.suggestions.low) > _WIDE:
             found.append("the interval now is so wide that what is expected of it is a guess: train a few, ask again")
         return found
-
-
-def _wrapped(line: str) -> str:
-    return textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def advise_groups(
@@ -248,18 +182,6 @@ def _why_none(flops: np.ndarray, budget: float) -> str:
     if flops.min() > budget:
         return f"there is no cell to suggest: the cheapest takes {flops.min():.2e} FLOPs, the budget is {budget:.2e}"
     return "there is no cell to suggest: none would narrow the interval by a thousandth"
-
-
-_NUMBERS = {"flops": ("FLOPs", ".2e"), "reduction": ("variance", ".1%")}
-
-
-def _table(rows: list[dict[str, Any]]) -> list[str]:
-    """Columns aligned to the right."""
-    lines = [[_NUMBERS.get(name, (name,))[0] for name in rows[0]]]
-    lines += [[format(value, _NUMBERS[name][1]) if name in _NUMBERS else str(value) for name, value in row.items()]
-              for row in rows]  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
 
 
 def _finite(value: Any) -> Any:

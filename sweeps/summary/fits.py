@@ -18,7 +18,7 @@ from scaling.tuning import best_tuned
 from ..data.datasets import DATASETS
 from ..paths import SweepPaths
 
-__all__ = ["ALL_RUNS", "LEVEL", "NEAR_CHANCE", "VERDICTS", "Frontier", "Summary", "Task", "summarise", "trainings"]
+__all__ = ["ALL_RUNS", "LEVEL", "NEAR_CHANCE", "VERDICTS", "Frontier", "Summary", "Task", "summarise", "training_ids"]
 
 LEVEL = 0.95
 ALL_RUNS = "all runs"
@@ -171,7 +171,7 @@ def _best_of_cells(
 def _fit_frontier(name: str, runs: pd.DataFrame) -> Frontier:
     try:
         return Frontier(
-            name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"], groups=trainings(runs)), ""
+            name, runs, fit_frontier(runs["compute_flops"], runs["upstream_error"], groups=training_ids(runs)), ""
         )
     except ValueError as error:
         return Frontier(name, runs, None, str(error))
@@ -209,7 +209,7 @@ def _fit_transfer(runs: pd.DataFrame, accuracy: pd.Series) -> tuple[TransferFit 
     """On the hull; where that is a straight line, which has no bend to fit, on the running best."""
     reason = ""
     for selection, hull_points in (("convex_hull", "sampled"), ("pareto", "vertices")):
-        choice = {"selection": selection, "hull_points": hull_points, "groups": trainings(runs)}
+        choice = {"selection": selection, "hull_points": hull_points, "groups": training_ids(runs)}
         try:
             return fit_transfer(1 - runs["upstream_error"], accuracy, **choice), ""
         except ValueError as error:
@@ -217,6 +217,6 @@ def _fit_transfer(runs: pd.DataFrame, accuracy: pd.Series) -> tuple[TransferFit 
     return None, reason
 
 
-def trainings(runs: pd.DataFrame) -> pd.Series:
+def training_ids(runs: pd.DataFrame) -> pd.Series:
     """What is drawn together in a bootstrap: branches of one trunk are no independent runs."""
     return runs["trunk_id"].fillna(runs["run_id"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from ..data.datasets import DATASETS
-from .fits import ALL_RUNS, LEVEL, NEAR_CHANCE, VERDICTS, Frontier, Summary, Task, trainings
+from .fits import ALL_RUNS, LEVEL, NEAR_CHANCE, VERDICTS, Frontier, Summary, Task, training_ids
 
 __all__ = ["summary_text"]
 
@@ -24,7 +24,7 @@ def _runs_lines(summary: Summary) -> list[str]:
     runs, finished = summary.runs, summary.finished
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())
     families = ", ".join(f"{count} {family}" for family, count in finished["model_family"].value_counts().items())
-    num_trainings = trainings(runs).nunique()
+    num_trainings = training_ids(runs).nunique()
     lines = [f"Sweep {summary.name}: {len(runs)} evaluated models ({counts}) from {num_trainings} trainings"]
     lines += [f"  {line}" for line in (*_left_out(summary), *summary.tuning)]
     if finished.empty:

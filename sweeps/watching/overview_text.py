@@ -5,12 +5,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..words import plural
 from .overview import Failure, Overview
 
-__all__ = ["overview_json", "overview_lines", "plural"]
+__all__ = ["STYLES", "overview_json", "overview_lines"]
 
 _MOST_GROUPS, _MOST_MODELS, _ERROR_LINES = 6, 4, 3
-_STYLES = {"ok": "green", "diverged": "yellow", "running": "cyan", "waiting": "", "failed": "red", "oom": "red"}
+STYLES = {"ok": "green", "diverged": "yellow", "running": "cyan", "waiting": "dim", "failed": "red", "oom": "red"}
 _WORDS = {"oom": "out of memory"}
 _WIDEST_BAR, _LEAST_WIDTH = 40, 40
 
@@ -55,20 +56,12 @@ def overview_lines(found: Overview, width: int = 80) -> Iterator[Line]:
         yield f"{plural(found.num_others, 'run')} of earlier plans in the folder, not counted above", ""
 
 
-def plural(count: int, noun: str) -> str:
-    """
-    >>> plural(1, "run"), plural(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def _counts(found: Overview, width: int) -> Iterator[Line]:
     widest = max(1, min(_WIDEST_BAR, width - 40))
     for name, count in found.statuses.items():
         bar = "█" * max(1, round(widest * count / found.num_runs))
         where = f"  in {plural(found.num_trunks_running, 'training')}" if name == "running" else ""
-        yield f"  {_WORDS.get(name, name):<14}{count:>7,}  {bar:<{widest}}{where}".rstrip(), _STYLES.get(name, "red")
+        yield f"  {_WORDS.get(name, name):<14}{count:>7,}  {bar:<{widest}}{where}".rstrip(), STYLES.get(name, "red")
 
 
 def _progress(found: Overview) -> Iterator[Line]:

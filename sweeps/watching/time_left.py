@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..runner.frozen_plan import FrozenRun
+from ..words import plural
 
 __all__ = ["TimeLeft", "time_left", "work_of"]
 
@@ -41,5 +42,5 @@ def time_left(
     done = sum(work[run_id] for run_id in recent)
     if len(recent) < _LEAST_FINISHED or not done:
         span = "since it was started" if since == started else "in the last hour"
-        return TimeLeft(None, f"cannot be told: {len(recent)} run{'s' * (len(recent) != 1)} finished {span}")
+        return TimeLeft(None, f"cannot be told: {plural(len(recent), 'run')} finished {span}")
     return TimeLeft(sum(work[run_id] for run_id in left) * (now - since) / done)

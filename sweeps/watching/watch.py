@@ -12,17 +12,18 @@ from ..paths import SweepPaths
 from ..runner.frozen_plan import read_frozen_plan
 from ..runner.progress import ending, format_seconds, is_redrawn, local_time
 from ..runner.record_rows import OtherTables, RecordRows
+from ..words import plural
 from .frontier_plot import PlotPoint, frontier_plot
 from .overview import Overview, overview_of
-from .overview_text import plural
+from .overview_text import STYLES
 from .training_speed import WINDOW_SECONDS, TrainingSpeed
 
 __all__ = ["Watcher", "watch"]
 
 _MOST_FAILURES = 3
 _WIDEST_PLOT, _PLOT_ROWS = 110, 14
-_BAR = (("ok", "█", "green"), ("diverged", "▓", "yellow"), ("failed", "X", "red"), ("oom", "X", "red"))
-_BAR_LATER = (("running", "▒", "cyan"), ("waiting", "░", "dim"))
+_MARKS = {"ok": "█", "diverged": "▓", "failed": "X", "oom": "X", "running": "▒", "waiting": "░"}  # of the bar, in order
+_NO_RESULT = ("failed", "oom")
 
 
 class Watcher:
@@ -82,9 +83,6 @@ class Watcher:
             self._plan, self._plan_time = read_frozen_plan(self._paths), changed
 
 
-_NO_RESULT = ("failed", "oom")
-
-
 def watch(folder: Path, every_seconds: float, once: bool, console: Console) -> None:
     """Until it is interrupted, or once; in place on a terminal, else a snapshot each time.
 
@@ -114,7 +112,7 @@ def _screen(watcher: Watcher, now: float, console: Console) -> Group:
     width = min(console.width, _WIDEST_PLOT)
     lines = [Text(f"{found.folder}: {found.name}, {local_time(now, now)}", style="bold")]
     lines += [
-        _bar(found, min(console.width, _WIDEST_PLOT)),
+        _bar(found, width),
         Text(_counts(found)),
         Text(_speed_line(found, speed, now)),
         Text(),
@@ -137,11 +135,11 @@ def _rows(console: Console) -> int:
 
 def _bar(found: Overview, width: int) -> Text:
     bar, left = Text(), width
-    parts = [part for part in (*_BAR, *_BAR_LATER) if found.statuses.get(part[0])]
-    for i, (name, mark, style) in enumerate(parts):
+    names = [name for name in _MARKS if found.statuses.get(name)]
+    for name in names:
         share = found.statuses[name] / found.num_runs
-        length = left if i == len(parts) - 1 else min(left, max(1, round(share * width)))
-        bar.append(mark * length, style=style)
+        length = left if name == names[-1] else min(left, max(1, round(share * width)))
+        bar.append(_MARKS[name] * length, style=STYLES[name])
         left -= length
     return bar
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sweeps.models import VitConfig
-from sweeps.optimizers import OPTIMIZERS, build_optimizer, state_bytes_per_parameter
+from sweeps.optimizers import OPTIMIZERS, build_optimizer
 from sweeps.specs.config import RecipeConfig
 
 # Zhai et al. 2021, section 3.4: overhead relative to the float32 weights.
@@ -21,7 +21,8 @@ def measured(optimizer, depth):
     built.step()
     num_params = sum(p.numel() for p in model.parameters())
     whole = sum(p.numel() for p in model.parameters() if p.ndim < 2 or sorted(p.shape)[-2] < 32)
-    found = state_bytes_per_parameter(built)
+    state = [t for of_weight in built.state.values() for t in of_weight.values() if isinstance(t, torch.Tensor)]
+    found = sum(t.numel() * t.element_size() for t in state) / num_params
     print(f"ViT-B/16 of {depth} blocks, {num_params:,} parameters, {optimizer}: {found:.4f} bytes = {found / 4:.3f}x")
     return found, whole / num_params
 

@@ -1,19 +1,17 @@
 """Image folders as a streamed set: the same files, classes and version as of the decoded set (`..image_folder`)."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ..image_folder import folder_version, index_folder
-from .layout import SPLITS
+from .layout import SPLITS, Listing
 
 __all__ = ["FolderReader", "list_folder"]
 
 
-def list_folder(root: str) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
-    """Classes, version and columns of an index; no image is opened. Raises as `index_folder` does."""
+def list_folder(root: str) -> Listing:
+    """Every image; none is opened. Raises as `index_folder` does."""
     parts = {split: index_folder(root, split) for split in ("train", "test")}
     files = [f"{part.folder.name}/{name}" for part in parts.values() for name in part.names]
     if odd := [file for file in files if not file.isascii() and file.encode(errors="ignore").decode() != file]:
@@ -26,7 +24,7 @@ def list_folder(root: str) -> tuple[tuple[str, ...], str, Mapping[str, Any]]:
         "label": np.concatenate([part.labels for part in parts.values()]).astype(np.int32),
         "split": np.concatenate([np.full(len(p.names), SPLITS.index(split), np.int8) for split, p in parts.items()]),
     }
-    return parts["train"].classes, folder_version(*parts.values()), columns
+    return Listing("folder", parts["train"].classes, folder_version(*parts.values()), columns)
 
 
 class FolderReader:

@@ -1,17 +1,36 @@
 """What the stores have in common: splits by name, labels as numbers, and the rows that an index is made of."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["SPLITS", "Rows", "encode_labels", "split_of"]
+__all__ = ["SPLITS", "Listing", "Rows", "encode_labels", "split_of"]
 
 SPLITS = ("train", "val", "test")
 _ALIASES = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
+
+
+class Listing(NamedTuple):
+    """What a folder holds, as an index keeps it.
+
+    Attributes:
+        kind: "folder", "tar" or "parquet".
+        classes: their names; a label is a place among them.
+        version: identity of the data.
+        columns: those of `Rows`, labels and splits as numbers.
+        stamps: shards and their folders by their path, and when each was last changed: what tells an index out of date.
+    """
+
+    kind: str
+    classes: tuple[str, ...]
+    version: str
+    columns: Mapping[str, Any]
+    stamps: Mapping[str, int] = {}
 
 
 @dataclass
@@ -25,7 +44,6 @@ class Rows:
         size: in bytes; in parquet 1.
         label: as text, so that 3 in one store is "3" in another.
         split: of `SPLITS`.
-        stamps: shards and their folders by their path, and when each was last changed: what tells an index out of date.
     """
 
     file: list[str] = field(default_factory=list)
@@ -34,7 +52,6 @@ class Rows:
     size: list[int] = field(default_factory=list)
     label: list[str] = field(default_factory=list)
     split: list[str] = field(default_factory=list)
-    stamps: dict[str, int] = field(default_factory=dict)
 
     def add(self, file: str, label: str | int, split: str, *, offset: int = 0, size: int = 1, block: int = 0) -> None:
         self.file.append(file)

@@ -1,4 +1,4 @@
-"""Batches brought to a GPU ahead of the training by a thread, and the choice of how a set is read."""
+"""Batches brought to a GPU ahead of the training by a thread."""
 
 import queue
 import threading
@@ -6,16 +6,13 @@ from typing import Any
 
 import torch
 
-from ..batches import ResidentSource, Source
-from ..images import Images, MappedImages
-from .images import StreamedImages
-from .source import StreamSource
+from ..batches import Source
+from ..images import Images
 
-__all__ = ["PrefetchSource", "fits_on_device", "make_source"]
+__all__ = ["PrefetchSource"]
 
 _DEPTH = 2  # batches that wait on the device
 _POLL_SECONDS = 0.05
-_SHARE_OF_FREE = 0.5  # the rest is the model's
 
 
 class PrefetchSource:
@@ -93,39 +90,3 @@ class PrefetchSource:
             copied = torch.cuda.Event()
             copied.record(self._stream)
         return moved, copied
-
-
-def fits_on_device(num_bytes: int, device: torch.device) -> bool:
-    """Whether a set of that size may lie on the device as a whole: half of a GPU's free memory; always on the CPU.
-
-    >>> fits_on_device(10**15, torch.device("cpu"))
-    True
-    """
-    if device.type != "cuda":
-        return True
-    return num_bytes <= _SHARE_OF_FREE * torch.cuda.mem_get_info(device)[0]
-
-
-def make_source(
-    images: Images | MappedImages | StreamedImages,
-    *,
-    device: torch.device,
-    seed: int,
-    batch_size: int,
-    repeats: int = 1,
-    crops: bool = False,
-) -> Source:
-    """Batches of a training subset on the device: resident where it fits, else gathered or read ahead.
-
-    Args:
-        images: decoded ones, on the device or the host (mapped into memory or not), or ones that stay on disk.
-        crops: the recipe's augmentation is "inception_flip"; streamed images are then cut by their readers.
-    """
-    options: Any = {"seed": seed, "batch_size": batch_size, "repeats": repeats}
-    if isinstance(images, StreamedImages):
-        source: Source = StreamSource(images.to(torch.device("cpu")), **options, crops=crops)
-    elif images.labels.device == device or fits_on_device(images.num_bytes, device):
-        return ResidentSource(images.to(device), **options)
-    else:
-        source = ResidentSource(images, **options)
-    return source if device.type == "cpu" else PrefetchSource(source, device)

@@ -7,8 +7,9 @@ import numpy as np
 from PIL import Image
 from torch.utils.data import Dataset
 
+from ...words import one_line
 from .images import StreamedImages
-from .workers import Decoder, one_line, pieces, read_ahead
+from .workers import Decoder, pieces, read_ahead
 
 __all__ = ["verify_images"]
 

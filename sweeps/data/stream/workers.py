@@ -17,11 +17,11 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from ...augment.boxes import crop_boxes, crop_flips
-from ..decode import read_photo
-from .decode import cut, decode
+from ...words import one_line
+from ..decode import cut, read_photo, read_whole
 from .index import ImageIndex, open_index
 
-__all__ = ["WINDOW_GROUPS", "Decoder", "ImageError", "Piece", "one_line", "pieces", "read_ahead"]
+__all__ = ["WINDOW_GROUPS", "Decoder", "ImageError", "Piece", "pieces", "read_ahead"]
 
 WINDOW_GROUPS = 16  # parquet row groups shuffled together and held by a worker; of 100 ImageNet images each, 180 MB
 _PIECE = 32  # images; small, so that all workers share one batch and little is read in vain
@@ -92,7 +92,7 @@ class Decoder(Dataset):
 
     def decode(self, row: int) -> Image.Image:
         """An image as RGB."""
-        return decode(self.read(row))
+        return read_whole(io.BytesIO(self.read(row)))
 
     def _centre(self, row: int) -> np.ndarray:
         return np.array(read_photo(io.BytesIO(self.read(row)), self.image_size))  # a copy, since torch warns of others
@@ -173,8 +173,3 @@ def _leave_with_parent(worker: int) -> None:
 
 def _same(value: Any) -> Any:
     return value
-
-
-def one_line(error: BaseException) -> str:
-    """An error's kind and message."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

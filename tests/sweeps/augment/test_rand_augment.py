@@ -5,9 +5,9 @@ import pytest
 import torch
 from PIL import Image
 from timm.data import auto_augment
-from torchvision.transforms.v2 import functional
 
-from sweeps.augment.rand_augment import POLICIES, rand_augment
+from sweeps.augment.operations import POLICIES
+from sweeps.augment.rand_augment import rand_augment
 
 TIMM = {
     "auto_contrast": "AutoContrast",
@@ -42,7 +42,7 @@ def pixels(num_images=6, size=24):
 def ours(policy, name, level, sign=1, images=None):
     operation = POLICIES[policy].operations[name]
     arguments = [sign * operation.argument(level)] if operation.argument else []
-    return operation.apply(functional, pixels() if images is None else images, *arguments)
+    return operation.apply(pixels() if images is None else images, *arguments)
 
 
 def theirs(monkeypatch, increasing, name, level, sign):
@@ -101,7 +101,7 @@ def test_what_is_empty_is_grey_and_borders_are_not_dark():
 def test_cutout_is_a_grey_square_cut_off_at_the_border():
     operation = POLICIES["big_vision"].operations["cutout"]
     images = torch.zeros(2, 3, 28, 28, dtype=torch.uint8)
-    cut = operation.apply(functional, images, operation.argument(1.0), 0.5, 0.0)
+    cut = operation.apply(images, operation.argument(1.0), 0.5, 0.0)
     expected = torch.zeros(28, 28, dtype=torch.uint8)
     expected[14 - 5 : 14 + 5, :5] = 128  # half of 80 / 224 of 28 pixels is 5
     assert torch.equal(cut, expected.expand(2, 3, 28, 28))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from sweeps.data import cache
+from sweeps.data import cache, decode_all
 from sweeps.data.cache import CacheWarning, open_split, verify_cache
 from sweeps.data.images import Images
 from sweeps.data.rows import DataSet, Photos
@@ -154,7 +154,7 @@ def test_a_disk_that_fills_on_the_way_is_one_clear_line_and_leaves_nothing(datas
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "fit_arrays", full)
+    monkeypatch.setattr(decode_all, "fit_arrays", full)
     with pytest.raises(OSError, match=r"no room for decoded images in .*: the disk is full; SWEEPS_CACHE_DIR"):
         open_split(dataset, "train", 6)
     assert not files(folder, ".npy")

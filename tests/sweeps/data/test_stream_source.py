@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from sweeps.augment.boxes import crop_boxes, crop_flips
+from sweeps.data import sources
 from sweeps.data.batches import ResidentSource, batch_indices
 from sweeps.data.decode import read_photo
 from sweeps.data.image_folder import forget_folders
 from sweeps.data.images import Images
-from sweeps.data.stream import prefetch, workers
+from sweeps.data.sources import fits_on_device, make_source
+from sweeps.data.stream import workers
 from sweeps.data.stream.images import stream_images
 from sweeps.data.stream.order import BlockOrder
 from sweeps.data.stream.parquets import ParquetReader
-from sweeps.data.stream.prefetch import PrefetchSource, fits_on_device, make_source
+from sweeps.data.stream.prefetch import PrefetchSource
 from sweeps.data.stream.source import StreamSource
 from sweeps.data.stream.verify import verify_images
 from sweeps.data.stream.workers import ImageError
@@ -340,6 +342,6 @@ def test_the_source_is_chosen_by_where_the_images_are(sets, monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1000, 9000))
     assert [fits_on_device(n, torch.device("cuda")) for n in (500, 501)] == [True, False]
     images = resident_images()
-    monkeypatch.setattr(prefetch, "PrefetchSource", lambda source, device: ("ahead", source, device))
+    monkeypatch.setattr(sources, "PrefetchSource", lambda source, device: ("ahead", source, device))
     kind, inner, device = make_source(images, device=torch.device("cuda"), **ORDER)
     assert (kind, type(inner), device.type) == ("ahead", ResidentSource, "cuda")

@@ -16,7 +16,8 @@ from sweeps.data.cache import open_split
 from sweeps.data.datasets import DATASETS
 from sweeps.data.image_folder import forget_folders
 from sweeps.data.suites import STAND_INS, VTAB, expand_tasks
-from sweeps.data.torchvision_sets import TORCHVISION_SETS, kitti_distance_class, seeded_split
+from sweeps.data.torchvision_readers import kitti_distance_class, seeded_split
+from sweeps.data.torchvision_sets import TORCHVISION_SETS
 
 RNG = np.random.default_rng(0)
 
@@ -194,7 +195,7 @@ def test_the_splits_hold_the_images_and_labels_of_their_files(root, name, inside
 def test_eurosat_is_split_the_same_however_the_disk_lists_it(root, monkeypatch):
     for value in range(40):
         photo(root / "eurosat" / "2750" / f"class{value % 4}" / f"{value}.jpg", value)
-    monkeypatch.setattr("sweeps.data.torchvision_sets._NUM_TEST", {"eurosat": 10})
+    monkeypatch.setattr("sweeps.data.torchvision_readers._NUM_TEST", {"eurosat": 10})
     train, test = (DATASETS["eurosat"].load(split, None, str(root)) for split in ("train", "test"))
     assert (len(train[0]), len(test[0])) == (30, 10)
     assert len({*train[0].paths, *test[0].paths}) == 40
@@ -206,7 +207,7 @@ def test_sun397_and_its_labels(root, monkeypatch):
     lines(root / "SUN397" / "ClassName.txt", "/a/abbey", "/b/bar/indoor")
     for i in range(10):
         photo(root / "SUN397" / ("a/abbey" if i % 2 else "b/bar/indoor") / f"sun_{i}.jpg", i)
-    monkeypatch.setattr("sweeps.data.torchvision_sets._NUM_TEST", {"sun397": 3})
+    monkeypatch.setattr("sweeps.data.torchvision_readers._NUM_TEST", {"sun397": 3})
     for split, n in (("train", 7), ("test", 3)):
         photos, labels = DATASETS["sun397"].load(split, None, str(root))
         assert len(photos) == n
@@ -225,7 +226,7 @@ def test_caltech101_trains_on_thirty_a_class(root):
 
 
 def test_kitti_is_labelled_by_the_nearest_vehicle(root, monkeypatch):
-    monkeypatch.setattr("sweeps.data.torchvision_sets._NUM_TEST", {"kitti": 1})
+    monkeypatch.setattr("sweeps.data.torchvision_readers._NUM_TEST", {"kitti": 1})
     raw = root / "Kitti" / "raw" / "training"
     rest = "0 0 0 0 0 0 0 1 1 1 {x} 1.5 {z} 0"
     for i, z in enumerate((5.0, 12.0, 50.0)):

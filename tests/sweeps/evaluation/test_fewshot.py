@@ -13,7 +13,6 @@ from sweeps.evaluation.fewshot import (
     WHITENED_L2,
     evaluate_fewshot,
     fit_probe,
-    plain_weights,
     rank_in_class,
     ridge_path,
 )  # fmt: skip
@@ -35,7 +34,7 @@ def test_worked_example_of_the_plain_closed_form(l2):
     assert (torch.tensor([1.0, 2]).double() @ weights).numpy() == pytest.approx([-0.325, 0.325], abs=1e-15)
     plain = fit_probe("plain", (x, np.array([0, 0, 1, 1])), NO_OTHERS, 2)
     assert (plain.l2, plain.l2_rule) == (10.0, "middle")
-    assert torch.equal(plain.weights, plain_weights(x, y, 10.0))
+    assert torch.equal(plain.weights, ridge_path(x, y, (10.0,))[0])
 
 
 @settings(deadline=None, max_examples=40)
@@ -52,7 +51,7 @@ def test_the_ridge_path_against_a_direct_solve(n, d, seed, power):
     for value, found in zip(l2, path, strict=True):
         matrix = x.T @ x + value * np.eye(d)
         direct = np.linalg.solve(matrix, x.T @ y)
-        one = plain_weights(torch.from_numpy(x), torch.from_numpy(y), value).numpy()
+        one = ridge_path(torch.from_numpy(x), torch.from_numpy(y), (value,))[0].numpy()
         tolerance = 1e-10 * max(1.0, np.linalg.cond(matrix) / 1e5) * np.linalg.norm(direct)
         assert np.linalg.norm(found - direct) <= tolerance
         assert np.linalg.norm(one - direct) <= tolerance

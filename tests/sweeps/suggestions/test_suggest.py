@@ -17,6 +17,7 @@ from sweeps.cli import app
 from sweeps.specs.grid import make_plan
 from sweeps.specs.spec import SpecError, read_spec
 from sweeps.suggestions.advice import Question, advise_groups
+from sweeps.suggestions.advice_text import advice_text
 from sweeps.suggestions.candidates import grid_cells, spec_cells
 from sweeps.suggestions.present_fit import fit_present, held_runs, read_runs
 from sweeps.suggestions.suggest import choose, suggest
@@ -178,13 +179,16 @@ def test_the_table_says_cell_cost_interval_and_on_what_it_rests(sweep):
     assert "the law is right" in result.output
     assert max(map(len, result.output.splitlines())) <= 80
     assert "variance" in result.output
+    assert "other seeds" not in call(sweep, "--target-compute", "1e17", "--count", 1).output
 
 
 def test_seeds_of_one_cell_are_one_row(sweep):
     """Their numbers add up to those of all picks."""
     runs = read_runs(sweep, "compute_flops", "upstream_error").frame
     ((advice,), _) = advise_groups(runs, Question(1e17, "compute_flops", "upstream_error", max_flops=1e15), None, None)
-    header, *table = [line.split() for line in advice.text().split("\n\n")[1].splitlines()]
+    text = advice_text(advice)
+    assert "again with other seeds" in text
+    header, *table = [line.split() for line in text.split("\n\n")[1].splitlines()]
     picks = advice.suggestions.picks
     assert header == ["runs", "compute", "FLOPs", "variance"]
     assert len(table) < len(picks) == sum(int(row[0]) for row in table)
