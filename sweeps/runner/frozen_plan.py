@@ -109,9 +109,10 @@ def read_frozen_plan(paths: SweepPaths) -> FrozenPlan:
         OSError: its plan cannot be read.
     """
     try:
-        text = paths.plan.read_text()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: it has no {paths.plan.name}") from None
+        text = paths.plan.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        why = f"it has no {paths.plan.name}" if paths.folder.is_dir() else "no folder is there"
+        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: {why}") from None
     except UnicodeDecodeError:
         text = ""
     try:
