@@ -41,13 +41,15 @@ def command_group(
         only_listed = False
 
         def main(self, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that a terminal does not have ends no command
-                sys.stdout.reconfigure(errors="backslashreplace")
+            _fit_to_output()
             if _has_no_colour():
                 from typer import rich_utils
 
                 rich_utils.COLOR_SYSTEM = None  # of helps and of wrong use
-            return super().main(*args, **kwargs)
+            try:
+                return super().main(*args, **kwargs)
+            except OSError as error:  # a help that a full disk has no room for
+                sys.exit(f"error: {error}")
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
             self.only_listed = True
@@ -120,6 +122,14 @@ def _with_quiet(command: Callable[..., None]) -> Callable[..., None]:
 def is_quiet() -> bool:
     """Whether only the answer and errors are to be printed."""
     return bool(_quiet) and _quiet[-1]
+
+
+def _fit_to_output() -> None:
+    """What the output's encoding lacks, such as a bar in ASCII, becomes `?`; a width of 0 columns is one not known."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        os.environ.pop("COLUMNS", None)
 
 
 def _has_no_colour() -> bool:

@@ -36,10 +36,16 @@ def say_stopped() -> None:
 
 
 def pipe_closed_quietly() -> None:
-    """Write out standard output; where what reads it has seen enough, as `head` has, the rest is dropped in silence."""
+    """Write out standard output; where what reads it has seen enough, as `head` has, the rest is dropped in silence.
+
+    Raises:
+        SystemExit: it could not be written, as on a full disk.
+    """
     if sys.stdout is None:  # closed by who started it
         return
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            sys.exit(f"error: {error}")

@@ -1,11 +1,12 @@
 """The command line of training grids."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from scaling.command_line import command_group
+from scaling.command_line import command_group, print_note
 from scaling.interrupts import say_stopped
 
 from .commands import COMMANDS
@@ -47,6 +48,11 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
 app = command_group("sweeps.commands", list(COMMANDS), _stoppable, _HELP, _EPILOG)
 
 
+def _tell_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    print_note(f"warning: {message}", stderr=True, style="yellow")
+
+
 def main() -> None:
     """Exit codes: 0 all is done, 1 some runs failed or still wait, 2 wrong use, 128 + n stopped by signal n."""
+    warnings.showwarning = _tell_warning
     app(prog_name="sweeps")  # also of python -m

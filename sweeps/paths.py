@@ -166,7 +166,7 @@ def append_text(path: Path, text: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
 
 
 def _append(path: Path, data: bytes) -> None:

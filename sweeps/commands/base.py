@@ -15,14 +15,30 @@ if TYPE_CHECKING:  # each command imports what it takes when it is called, so th
     from ..specs.grid import Plan
 
 __all__ = [
-    "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "collected", "one_line_errors",
-    "plan_of_spec", "print_line", "print_status", "tell",
+    "MOST_SLOTS", "SOME_FAILED", "WRONG_USE", "FolderArgument", "SpecArgument", "check_name", "collected",
+    "one_line_errors", "plan_of_spec", "print_line", "print_status", "tell",
 ]  # fmt: skip
 
 WRONG_USE, SOME_FAILED = 2, 1
+MOST_SLOTS = 4096  # runs side by side: more than a machine has cores
 
 SpecArgument = Annotated[Path, typer.Argument(help="The sweep's YAML file.")]
-FolderArgument = Annotated[Path, typer.Argument(help="A sweep's folder.")]
+
+
+def check_name(path: Path | None) -> Path | None:
+    """Arrow opens no file whose name has bytes that are no text; each would seem to be damaged.
+
+    Raises:
+        BadParameter: the name of a folder that has some.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter(f"must be a name that is text in this locale's encoding, got {str(path)!r}") from None
+    return path
+
+
+FolderArgument = Annotated[Path, typer.Argument(help="A sweep's folder.", callback=check_name)]
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:

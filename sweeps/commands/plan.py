@@ -11,7 +11,7 @@ import typer
 from ..specs.grid import Plan
 from ..specs.spec import SpecError
 from ..stopping import interrupted_by_signals
-from .base import SpecArgument, plan_of_spec, print_line, tell
+from .base import MOST_SLOTS, SpecArgument, plan_of_spec, print_line, tell
 
 if TYPE_CHECKING:
     from ..planning.estimate import Estimate
@@ -27,7 +27,9 @@ def plan(
     measure: Annotated[bool, typer.Option(help="Measure a step of each shape, to tell the time.")] = True,
     max_hours: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many hours.")] = None,
     max_flops: Annotated[float | None, typer.Option(min=0, help="Say what is left within so many FLOPs.")] = None,
-    slots: Annotated[int | None, typer.Option(min=1, help="Runs side by side on the CPU; default all cores.")] = None,
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=MOST_SLOTS, help="Runs side by side on the CPU; default all cores.")
+    ] = None,
 ) -> None:
     """Show the runs of a spec and what they cost, before anything is trained."""
     for name, value in (("max-hours", max_hours), ("max-flops", max_flops)):

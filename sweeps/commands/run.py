@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .base import SpecArgument, plan_of_spec
+from .base import SpecArgument, check_name, plan_of_spec
 from .training import (
     AcceptOption,
     AddressOption,
@@ -25,7 +25,9 @@ __all__ = ["run"]
 
 def run(
     spec: SpecArgument,
-    out: Annotated[Path | None, typer.Option(help="The sweep's folder; default runs/<name>.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The sweep's folder; default runs/<name>.", callback=check_name)
+    ] = None,
     engine: EngineOption = "local",
     devices: DevicesOption = None,
     slots: SlotsOption = None,
@@ -39,7 +41,7 @@ def run(
     places = where(devices, slots, slots_per_device, address, option)
 
     def command() -> None:
-        plan, text = plan_of_spec(spec), spec.read_text()
+        plan, text = plan_of_spec(spec), spec.read_text(encoding="utf-8")
         folder = out or Path("runs") / plan.name
         how = {"engine": engine, "accept_changes": accept_changes, "keep_going": keep_going}
         train_and_report(plan, text, folder, **how, **places)

@@ -45,7 +45,7 @@ def shapes(
         if name not in OPTIMIZERS:
             raise SpecError(f"optimizers: must be of {list(OPTIMIZERS)}, got {name!r}")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    num_bytes = read_bytes(memory) if memory else device_memory(1)[1]
+    num_bytes = device_memory(1)[1] if memory is None else read_bytes(memory)
     on_accelerator = memory is not None or device.type == "cuda"
     try:
         columns = columns_of(family, patch, image_size)

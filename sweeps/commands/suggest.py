@@ -42,9 +42,10 @@ def suggest(
     for name, value in (("target-compute", target_compute), ("max-flops", max_flops), ("budget", budget)):
         if value is not None and not 0 < value < float("inf"):
             raise SpecError(f"--{name} must be a positive finite number, got {value:g}")
-    if y and task:
+    if y is not None and task is not None:
         raise SpecError(f"--y and --task both name the error, got {y!r} and {task!r}")
-    error = f"{task}_{shots}shot_error" if task else y or "upstream_error"
+    error = "upstream_error" if y is None else y
+    error = error if task is None else f"{task}_{shots}shot_error"
     options = {"budget": budget, "max_flops": max_flops, "count": count, "level": level, "seed": seed}
     question = Question(target_compute, x, error, law, select, **options)
     try:

@@ -15,7 +15,7 @@ from ..runner.status import SweepStatus
 from ..specs.grid import Plan
 from ..specs.spec import SpecError
 from ..stopping import Interrupted, interrupted_by_signals
-from .base import SOME_FAILED, collected, print_line, print_status
+from .base import MOST_SLOTS, SOME_FAILED, collected, print_line, print_status
 
 __all__ = [
     "AcceptOption", "AddressOption", "DevicesOption", "EngineOption", "JobOption", "KeepGoingOption", "SlotsOption",
@@ -24,8 +24,10 @@ __all__ = [
 
 EngineOption = Annotated[str, typer.Option(help="Where runs are trained: local, ray or slurm.")]
 DevicesOption = Annotated[str | None, typer.Option(help="As cuda:0,cuda:1; default all GPUs, or the CPU.")]
-SlotsOption = Annotated[int | None, typer.Option(min=1, help="Runs side by side; default all there is room for.")]
-SlotsPerDeviceOption = Annotated[int, typer.Option(min=1, help="Runs that share a GPU.")]
+SlotsOption = Annotated[
+    int | None, typer.Option(min=1, max=MOST_SLOTS, help="Runs side by side; default all there is room for.")
+]
+SlotsPerDeviceOption = Annotated[int, typer.Option(min=1, max=MOST_SLOTS, help="Runs that share a GPU.")]
 AddressOption = Annotated[str | None, typer.Option(help="Of a Ray cluster; default one on this machine.")]
 JobOption = Annotated[list[str] | None, typer.Option("--option", help="Of Slurm, as partition=gpu; may be repeated.")]
 AcceptOption = Annotated[

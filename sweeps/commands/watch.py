@@ -14,7 +14,7 @@ __all__ = ["watch"]
 
 def watch(
     folder: FolderArgument,
-    every: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 5.0,
+    every: Annotated[float, typer.Option(min=0.2, max=86400, help="Seconds between two looks.")] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
 ) -> None:
     """A sweep live in the terminal: runs done and failing, images a second, time left, the frontier so far."""

@@ -91,7 +91,7 @@ def read_label_sets(config: "RunConfig") -> list[list[int]]:
 @lru_cache(maxsize=4)
 def _parsed(path: str, changed: int) -> Any:
     """Once for all cells of a grid."""
-    return json.loads(Path(path).read_text())
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def _check_sets(sets: Any, path: str, num_classes: int) -> None:

@@ -159,7 +159,9 @@ def _whole_job(config: RunConfig, folder: Path, device: torch.device) -> float:
     statuses = run_trunk(Trunk((config,)), SweepPaths(folder), "plan", (str(device),), lambda *_: None)
     if set(statuses) != {"ok"}:
         trace = SweepPaths(folder).run(config.run_id).traceback
-        raise RuntimeError(trace.read_text().strip().splitlines()[-1] if trace.exists() else f"ended {statuses}")
+        raise RuntimeError(
+            trace.read_text(encoding="utf-8").strip().splitlines()[-1] if trace.exists() else f"ended {statuses}"
+        )
     return time.perf_counter() - started
 
 

@@ -109,16 +109,31 @@ def read_frozen_plan(paths: SweepPaths) -> FrozenPlan:
         OSError: its plan cannot be read.
     """
     try:
-        text = paths.plan.read_text()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: it has no {paths.plan.name}") from None
+        text = paths.plan.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        why = f"it has no {paths.plan.name}" if paths.folder.is_dir() else "no folder is there"
+        why += "; `sweeps run` with its spec writes it" if paths.runs.is_dir() else ""
+        raise FileNotFoundError(f"{paths.folder} is not a sweep's folder: {why}") from None
     except UnicodeDecodeError:
         text = ""
     try:
         first, *lines = text.splitlines()
-        return FrozenPlan(**json.loads(first), runs=tuple(FrozenRun(**json.loads(line)) for line in lines))
-    except (ValueError, TypeError):
+        return FrozenPlan(**json.loads(first), runs=tuple(map(_frozen_run, lines)))
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise OSError(f"{paths.plan} is damaged, or of another version; `sweeps run` with its spec writes it") from None
+
+
+def _frozen_run(line: str) -> FrozenRun:
+    """
+    Raises:
+        ValueError, TypeError, KeyError: a line that no version has written.
+    """
+    run = FrozenRun(**json.loads(line))
+    texts, counts = (run.run_id, run.trunk_id), (run.num_images, run.config["recipe"]["batch_size"])
+    flops = 0.0 if run.training_flops is None else run.training_flops
+    if not (all(map(str.isalnum, texts)) and all(isinstance(count, int) for count in counts) and flops >= 0):
+        raise ValueError(f"no run of a plan: {line}")
+    return run
 
 
 def config_fields(config: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,7 @@ def labels_as_outputs(images: "Images", class_map: tuple[int, ...] | None) -> "I
 
 def _read(path: str, field: str) -> tuple[int, ...]:
     try:
-        found = check_class_map(json.loads(Path(path).read_text()))
+        found = check_class_map(json.loads(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise ValueError(f"{field}: no file can be read: {error.strerror}, got {path!r}") from error
     except ValueError as error:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeGuard, get_args
 
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
@@ -30,6 +30,7 @@ _LIST_FIELDS = {
 }  # fmt: skip
 _SWEEP_FIELDS = ("name", "order")  # of the sweep, not of a cell
 _MAX_SHOWN_ERRORS = 8
+_LONGEST_NAME = 255  # bytes, of most file systems
 
 
 _LONGEST_LINE, _END = 1200, 200  # characters of a fault, room for each list of valid names; of them after a cut
@@ -49,8 +50,8 @@ class SpecError(ValueError):
         super().__init__("\n".join(_cut(line) for line in message.split("\n")))
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML in which a field that stands twice is a fault; plain YAML takes the last without a word."""
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a field that stands twice is a fault, and so is a number that plain YAML reads as another one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
@@ -58,6 +59,17 @@ class _UniqueKeys(yaml.SafeLoader):
             if keys.count(key) > 1:
                 raise yaml.YAMLError(f"{key!r} stands twice in one section{node.start_mark}")
         return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        text = node.value
+        if ":" in text or re.fullmatch(r"[-+]?0[0-9_]+", text):  # of base 60, and of base 8
+            raise yaml.YAMLError(f"{text!r} is no decimal number; quote what is a text{node.start_mark}")
+        is_float = node.tag == "tag:yaml.org,2002:float"
+        return self.construct_yaml_float(node) if is_float else self.construct_yaml_int(node)
+
+
+for _kind in ("int", "float"):
+    _StrictLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _StrictLoader.construct_number)
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ def read_spec(path: str | Path) -> SweepSpec:
         SpecError: no such file, not YAML, or a field is unknown, missing or out of range.
     """
     try:
-        raw = yaml.load(Path(path).read_text(), Loader=_UniqueKeys)
+        raw = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_StrictLoader)
     except OSError as error:
         raise SpecError(f"no spec can be read at {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
@@ -105,7 +117,7 @@ def parse_spec(raw: Any) -> SweepSpec:
     if not isinstance(raw, Mapping):
         raise SpecError(f"a spec is a mapping of fields, got {type(raw).__name__}")
     name = raw.get("name")
-    if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\\0"):
+    if not _can_name_a_folder(name):
         raise SpecError(f"name: must be a text that can name a folder, got {name!r}")
     order = raw.get("order", "cheapest_first")
     if order not in ("cheapest_first", "largest_first"):
@@ -121,6 +133,12 @@ def parse_spec(raw: Any) -> SweepSpec:
     if faults:
         raise SpecError(fault_lines(faults, num_cells))
     return SweepSpec(name, order, tuple(cells))
+
+
+def _can_name_a_folder(name: Any) -> TypeGuard[str]:
+    if not isinstance(name, str) or not name.strip() or name in (".", "..") or set(name) & set("/\\"):
+        return False
+    return name.isprintable() and len(name.encode()) <= _LONGEST_NAME
 
 
 def fault_lines(faults: Mapping[str, int], num_cells: int) -> str:
@@ -144,6 +162,8 @@ def _amount(value: Any) -> Duration:
     duration = parse_duration(value, unit="examples")
     if duration.unit not in ("examples", "%") or not duration.value > 0:
         raise ValueError("must be a number of images or a percentage, such as 1000 or '10%'")
+    if duration.unit == "%" and duration.value > 100:
+        raise ValueError("must be at most 100%")
     return duration
 
 

@@ -76,7 +76,7 @@ def _numbers(row: dict[str, Any]) -> dict[str, float]:
 
 def _config(run: RunPaths) -> dict[str, Any]:
     try:
-        return dict(config_fields(json.loads(run.config.read_text())))
+        return dict(config_fields(json.loads(run.config.read_text(encoding="utf-8"))))
     except (OSError, ValueError):
         return {}
 
@@ -84,7 +84,7 @@ def _config(run: RunPaths) -> dict[str, Any]:
 def _curve(run: RunPaths) -> list[dict[str, float]]:
     """The lines of `metrics.jsonl` that are whole."""
     try:
-        lines = run.metrics.read_text().splitlines()
+        lines = run.metrics.read_text(encoding="utf-8").splitlines()
     except OSError:  # a run that failed has none
         return []
     found = []

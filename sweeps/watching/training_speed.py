@@ -36,7 +36,7 @@ class GrowingMetrics:
     def _take(self, line: bytes) -> None:
         try:
             step = int(json.loads(line)["step"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             return
         # A branch goes back to where it leaves the trunk; how many steps its first line is of cannot be told.
         if self._step is not None:
@@ -66,6 +66,8 @@ class TrainingSpeed:
             if not new:  # what it did before it was first looked at belongs to no time that is known
                 self._total += (metrics.num_steps - before) * batch_sizes[trunk_id]
         self._forget(paths)
+        if self._seen and now < self._seen[-1][0]:  # the clock was set back
+            self._seen.clear()
         self._seen.append((now, self._total))
         while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_SECONDS:
             self._seen.popleft()

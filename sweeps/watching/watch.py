@@ -58,7 +58,7 @@ class Watcher:
         images = sum(
             run.num_images
             for run in self._plan.runs
-            if run.run_id in self._records.rows and now - self._records.finish_time(run.run_id) < WINDOW_SECONDS
+            if run.run_id in self._records.rows and 0 <= now - self._records.finish_time(run.run_id) < WINDOW_SECONDS
         )
         return images / min(WINDOW_SECONDS, max(1.0, now - self._plan_time / 1e9)) or None
 

@@ -9,7 +9,6 @@ import typer
 from typer.testing import CliRunner
 
 from scaling.cli import app as scaling_app
-from scaling.datasets import load
 from sweeps.cli import app as sweeps_app
 
 APPS = {"scaling": scaling_app, "sweeps": sweeps_app}
@@ -42,10 +41,23 @@ def test_a_command_that_is_not_there_is_wrong_use():
     assert "No such command 'fitt'" in done.stderr
 
 
-def test_a_letter_that_a_terminal_does_not_have_is_escaped(tmp_path):
-    runs = load("demo").assign(model_family="fam\u00efly")
-    runs.to_parquet(tmp_path / "runs.parquet")
-    words = [sys.executable, "-m", "scaling", "frontier", str(tmp_path / "runs.parquet"), "--by", "model_family"]
-    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0, done.stderr
-    assert "fam\\xefly" in done.stdout
+def test_what_the_encoding_of_the_output_lacks_is_a_question_mark():
+    code = "from scaling.command_line import _fit_to_output as fit; fit(); print('\\u2588 \\udce9')"
+    environment = dict(os.environ) | {"PYTHONIOENCODING": "ascii"}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert said.stdout.strip() == b"? ?"
+
+
+def test_a_width_of_no_columns_is_one_not_known():
+    """As a terminal that does not tell it has; rich would write nothing at all."""
+    command = [sys.executable, "-m", "scaling", "--help"]
+    assert subprocess.run(command, env=dict(os.environ) | {"COLUMNS": "0"}, capture_output=True).stdout.strip()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_an_output_that_cannot_be_written_is_one_line(option):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, "-m", "sweeps", option], stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert done.stderr.startswith(b"error: ")

@@ -227,3 +227,37 @@ def test_plan_says_what_data_lack_and_plans_all_the_same(write_spec, tmp_path):
     assert result.exit_code == 0
     assert "warning: upstream.folder: no train-images" in result.output
     assert "left out: vtab-like: no dmlab (structured) in" in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "spec.yaml", "--slots", "9" * 30), ("run", "spec.yaml", "--slots-per-device", "9" * 30),
+        ("watch", "folder", "--every", "inf"), ("watch", "folder", "--every", "1e12"),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_sense_are_refused(arguments):
+    result = call(*arguments)
+    assert (result.exit_code, "less than or equal" in " ".join(result.output.replace("│", "").split())) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["status", "watch", "collect", "retry"])
+def test_a_folder_whose_name_is_no_text_is_refused(command, tmp_path):
+    """Arrow opens nothing in it, so that every table would be told to be damaged."""
+    result = call(command, tmp_path / "caf\udce9")
+    assert (result.exit_code, "text in this locale" in " ".join(result.output.split())) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["status", "watch", "retry"])
+def test_a_file_and_nothing_at_all_are_no_folder(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    for name in ("file", "gone"):
+        assert "no folder is there" in call(command, tmp_path / name).output
+
+
+def test_a_warning_is_one_line(copied):
+    next(copied.glob("runs/*/records.parquet")).write_bytes(b"")
+    command = [sys.executable, "-m", "sweeps", "suggest", str(copied), "--target-compute", "1e9"]
+    said = subprocess.run(command, capture_output=True, text=True).stderr.splitlines()
+    assert said[0].startswith("warning: skipped damaged parquet file")
+    assert said[1].startswith("error: ")

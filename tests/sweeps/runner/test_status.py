@@ -14,6 +14,7 @@ from sweeps.cli import app
 from sweeps.paths import SweepPaths
 from sweeps.runner import run_tables
 from sweeps.runner.collect import collect
+from sweeps.runner.frozen_plan import read_frozen_plan
 from sweeps.runner.locks import is_held
 from sweeps.runner.record_rows import RecordRows
 from sweeps.runner.run_tables import file_stamps
@@ -232,6 +233,32 @@ def test_a_folder_where_nothing_has_been_run(tmp_path):
     found = overview(write_sweep(tmp_path, dict.fromkeys(ids(2))))
     assert found.statuses == {"waiting": 2}
     assert file_stamps(SweepPaths(tmp_path), "records") == {}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        (r'"run_id": "[^"]*"', '"run_id": null'), (r'"run_id": "', '"run_id": "../'),
+        (r'"num_images": \d+', '"num_images": "a"'), (r'"training_flops": [^,]*', '"training_flops": "1e9"'),
+        (r'"config": .*', '"config": {}}'), (r'"config": .*', '"config": []}'),
+        (r'"batch_size":\d+', '"batch_size":null'),
+    ],
+)  # fmt: skip
+def test_a_plan_that_no_version_has_written_is_damaged(tmp_path, pattern, value):
+    paths = write_sweep(tmp_path, dict.fromkeys(ids(2)))
+    text = paths.plan.read_text()
+    spoilt = re.sub(pattern, value, text)
+    assert spoilt != text
+    paths.plan.write_text(spoilt)
+    with pytest.raises(OSError, match=r"is damaged, or of another version"):
+        read_frozen_plan(paths)
+
+
+def test_a_folder_of_a_version_without_plans_says_what_to_do(tmp_path):
+    paths = write_sweep(tmp_path, dict.fromkeys(ids(1), OK))
+    paths.plan.unlink()
+    with pytest.raises(FileNotFoundError, match=r"has no plan\.jsonl; `sweeps run` with its spec writes it"):
+        read_frozen_plan(paths)
 
 
 # Damage beside sound records -----------------------------------------------------------------------------------

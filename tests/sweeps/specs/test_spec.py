@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 import yaml
 from hypothesis import given
@@ -6,7 +10,7 @@ from hypothesis import strategies as st
 from sweeps.specs.durations import parse_duration
 from sweeps.specs.grid import make_plan
 from sweeps.specs.rates import RateRule, with_rates
-from sweeps.specs.spec import SpecError, parse_spec, read_spec
+from sweeps.specs.spec import SpecError, _StrictLoader, parse_spec, read_spec
 
 from ..conftest import changed
 
@@ -181,6 +185,43 @@ def test_a_field_that_stands_twice_or_holds_itself(tmp_path, text):
     path.write_text(text)
     with pytest.raises(SpecError, match=r"stands twice|holds itself|must map"):
         read_spec(path)
+
+
+@pytest.mark.parametrize("number", ["010", "-0_7", "12:30", "1:30.5"])
+def test_a_number_that_yaml_reads_as_another_is_refused(tmp_path, number):
+    """Of base 8 and of base 60: `warmup: 010` would be 8 steps."""
+    path = tmp_path / "spec.yaml"
+    path.write_text(f"steps: {number}")
+    with pytest.raises(SpecError, match=f"{number!r} is no decimal number"):
+        read_spec(path)
+
+
+def test_numbers_of_other_forms_are_what_they_say():
+    text = "[0, -3, 1_000, 0x10, 0b11, 0.5, 01.5, 1e+3, .inf, '010']"
+    assert yaml.load(text, Loader=_StrictLoader) == [0, -3, 1000, 16, 3, 0.5, 1.5, "1e+3", float("inf"), "010"]
+
+
+@pytest.mark.parametrize("name", [" ", "a\nb", "a\tb", "\ud800", "x" * 256, "ß" * 128])
+def test_a_name_that_no_folder_can_have_or_none_should(name):
+    assert fault(name=name).startswith("name: must be a text that can name a folder")
+
+
+def test_a_name_may_be_of_any_script():
+    assert parse_spec(changed(name="日本 é %s")).name == "日本 é %s"
+
+
+def test_a_spec_is_utf8_wherever_it_is_read(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text("name: größe\nmodel: {nope: 1}", encoding="utf-8")
+    code = f"from sweeps.specs.spec import read_spec; read_spec({str(path)!r})"
+    env = dict(os.environ) | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert "is not YAML" not in done.stderr
+    assert "model: unknown family 'nope'" in done.stderr
+
+
+def test_more_than_all_images_are_refused():
+    assert "at most 100%" in fault(train_examples="101%")
 
 
 def test_a_folder_is_no_spec(tmp_path):

@@ -254,6 +254,8 @@ def test_a_family_with_too_few_runs_is_a_line_and_the_others_have_advice(sweep):
         (["--select", "hull"], "select must be one of all, pareto"),
         (["--y", "top1"], "column 'top1' is missing"),
         (["--task", "pets"], "column 'pets_10shot_error' is missing"),
+        (["--task", ""], "column '_10shot_error' is missing"),
+        (["--y", ""], "column '' is missing"),
         (["--task", "pets", "--y", "a"], "--y and --task both name the error"),
         (["--by", "depth"], "--by must be a column that all runs have"),
         (["--x", "num_params"], "--x must be compute_flops without --spec"),

@@ -159,6 +159,27 @@ def test_a_speed_is_that_of_the_last_minute(tmp_path):
     assert found is None  # nothing new for longer than a minute
 
 
+def test_a_clock_that_is_set_back_begins_the_speed_anew(tmp_path):
+    path, speed = tmp_path / "metrics.jsonl", TrainingSpeed()
+    for i, now in enumerate((90_000.0, 90_010.0, 10.0, 20.0)):
+        path.write_text("".join(json.dumps({"step": 20 * j}) + "\n" for j in range(i + 2)))
+        found = speed.look({"t": path}, {"t": 32}, now)
+    assert found == pytest.approx(20 * 32 / 10)
+
+
+def test_runs_that_end_in_the_future_are_no_speed(night):
+    """As after a clock that was set back."""
+    _, speed = Watcher(night).look(time.time() - 86400)
+    assert speed is None
+
+
+@pytest.mark.parametrize("step", ["Infinity", "NaN", "null", "[]", '"a"'])
+def test_a_step_that_is_no_number_is_passed_over(tmp_path, step):
+    path, speed = tmp_path / "metrics.jsonl", TrainingSpeed()
+    path.write_text(f'{{"step": 20}}\n{{"step": {step}}}\n')
+    assert speed.look({"t": path}, {"t": 1}, 0.0) is None
+
+
 def test_metrics_that_are_begun_anew(tmp_path):
     path, speed = tmp_path / "metrics.jsonl", TrainingSpeed()
     path.write_text('{"step": 20}\n{"step": 40}\n')
