@@ -5,8 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from scaling.laws import LAWS
+from sweeps.data.datasets import DATASETS, FOLDER_KINDS
+from sweeps.data.suites import SUITES
+from sweeps.engines import ENGINES
+from sweeps.measure import MEASUREMENTS
+from sweeps.models import FAMILIES
+from sweeps.specs.recipes import RECIPES
 
-__all__ = ["law_page", "law_pages", "on_config", "on_files", "on_page_markdown", "on_post_page", "unwritten_laws"]
+__all__ = [
+    "law_page", "law_pages", "names_page", "on_config", "on_files", "on_page_markdown", "on_post_page",
+    "unwritten_laws",
+]  # fmt: skip
+
+_NAMES_PAGE = "names.md"
 
 _MERMAID = re.compile(r"<script type=\"module\">(?:(?!</script>).)*?cdnjs(?:(?!</script>).)*</script>", flags=re.DOTALL)
 # Such as $E = a C^{-b} + c$, but not in a program.
@@ -35,10 +46,31 @@ def _bounds(name: str) -> list[tuple[str, float, float]]:
     return list(zip(law.params, law.lower, law.upper, strict=True))
 
 
+def names_page() -> str:
+    """Every name that a spec can give, from the tables of the code: a new row of one needs no line here."""
+    families = {name: ", ".join(f"`{field}`" for field in f.model_fields if field != "family")
+                for name, f in FAMILIES.items()}  # fmt: skip
+    tasks = {
+        name: f"{'any number of' if data.generated else f'{data.num_train:,}'} images of {data.num_classes} classes"
+        for name, data in DATASETS.items()
+    }
+    sources = {name: recipe.source for name, recipe in RECIPES.items()}
+    parts = {"Model families": families, "Data sets and tasks": tasks, "Recipes": sources}
+    others = {"Kinds of folders": FOLDER_KINDS, "Suites": SUITES, "Measurements": MEASUREMENTS, "Engines": ENGINES}
+    parts |= {title: dict.fromkeys(table, "") for title, table in others.items()}
+    return "# Names in a spec\n" + "".join(_names_table(title, rows) for title, rows in parts.items())
+
+
+def _names_table(title: str, rows: dict[str, str]) -> str:
+    lines = "".join(f"| `{name}` | {said} |\n" for name, said in rows.items())
+    return f"\n## {title}\n\n| name | |\n|---|---|\n{lines}"
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """A page of each law that has none."""
+    """A page of each law that has none, and that of the names."""
     from mkdocs.structure.files import File
 
+    files.append(File.generated(config, _NAMES_PAGE, content=names_page()))
     for name in unwritten_laws(Path(config.docs_dir)):
         files.append(File.generated(config, f"laws/{name}.md", content=law_page(name)))
     return files
@@ -51,8 +83,10 @@ def law_pages(docs: Path) -> list[str]:
 
 
 def on_config(config: Any) -> Any:
-    """A law is in the navigation by its row."""
+    """A law is in the navigation by its row, and the page of the names with training."""
     for section in config.nav:
+        if "Training" in section:
+            section["Training"].append({"Names in a spec": _NAMES_PAGE})
         if "Laws" in section:
             section["Laws"] += [{Path(page).stem: page} for page in law_pages(Path(config.docs_dir))]
     return config

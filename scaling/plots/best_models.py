@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import BestModels, Rule
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend, new_axes, shown_name
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend_above, new_axes, shown_name
 
 __all__ = ["plot_best_models"]
 
@@ -24,7 +24,7 @@ def plot_best_models(
 ) -> Axes:  # fmt: skip
     """Models fitted, models held out, and what each rule says of these: where it is thick, it is a prediction.
 
-    Only the models fitted that are not far from those held out are shown; the title counts the others.
+    Only the models fitted that are not far from those held out are shown; the legend counts the others.
 
     Args:
         best: from `predict_best_models`.
@@ -38,16 +38,15 @@ def plot_best_models(
     if rules is None:
         rules = [rule for rule in _SHOWN if rule in best.reasons] or list(best.reasons)
     held, frontier = best.is_held_out, best.is_held_out & best.is_on_frontier
-    ax.plot(best.upstream[~held], best.downstream[~held], "o", color="0.75", ms=3.5, mew=0, label="models fitted")
-    ax.plot(best.upstream[held], best.downstream[held], "D", color="0.35", ms=4, mew=0, label="models held out")
-    circled = {"mfc": "none", "mec": LAW_COLOUR, "ms": 8, "label": "of them on the frontier"}
-    ax.plot(best.upstream[frontier], best.downstream[frontier], "D", **circled)
     cut, most = float(best.upstream[held].min()), float(best.upstream.max())
     least = max(cut - _SHOWN_LEFT * max(most - cut, 0.01), float(best.upstream.min()))
     shown = best.upstream >= least
     limits = _limits(best.upstream[shown]), _limits(best.downstream[shown])
-    if not shown.all():
-        ax.set_title(f"{np.sum(~shown)} models fitted lie further left", fontsize="small", loc="left")
+    fitted = "models fitted" if shown.all() else f"models fitted ({np.sum(~shown)} further left)"
+    ax.plot(best.upstream[~held], best.downstream[~held], "o", color="0.75", ms=3.5, mew=0, label=fitted)
+    ax.plot(best.upstream[held], best.downstream[held], "D", color="0.35", ms=4, mew=0, label="models held out")
+    circled = {"mfc": "none", "mec": LAW_COLOUR, "ms": 8, "label": "of them on the frontier"}
+    ax.plot(best.upstream[frontier], best.downstream[frontier], "D", **circled)
     ax.axvline(cut, color="0.6", lw=1, ls=":")
     for place, rule in enumerate(rules):
         _draw_rule(ax, best, rule, cut, limits[0], place)
@@ -55,7 +54,7 @@ def plot_best_models(
     rows = np.flatnonzero(held)
     named = rows[np.argsort(-best.downstream[rows], kind="stable")[:num_named]]
     label_points(ax, best.upstream[named], best.downstream[named], [best.names[i] for i in named], LAW_COLOUR)
-    legend(ax, "upper left")
+    legend_above(ax)
     return ax
 
 

@@ -9,7 +9,6 @@ from PIL import Image
 
 from scaling.laws import LAWS
 from scaling.schema import TABLES
-from sweeps.engines import ENGINES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -95,9 +94,16 @@ def test_the_recipes_are_those_of_the_code():
     assert "### small_scale" in text
 
 
-def test_the_page_of_engines_has_each():
-    headings = re.findall(r"^## (\w+)$", (DOCS / "engines.md").read_text(), flags=re.MULTILINE)
-    assert headings == list(ENGINES)
+def test_a_new_row_of_a_table_is_on_the_page_of_names(monkeypatch):
+    for table in ("FAMILIES", "DATASETS", "RECIPES", "FOLDER_KINDS", "SUITES", "MEASUREMENTS", "ENGINES"):
+        rows = getattr(HOOKS, table)
+        monkeypatch.setitem(rows, f"new_{table}", next(iter(rows.values())))
+    page = HOOKS.names_page()
+    assert set(re.findall(r"`(new_\w+)`", page)) == {
+        "new_FAMILIES", "new_DATASETS", "new_RECIPES", "new_FOLDER_KINDS", "new_SUITES", "new_MEASUREMENTS",
+        "new_ENGINES",
+    }  # fmt: skip
+    assert "| `vit` | `width`, `depth`, `patch`" in page
 
 
 def test_spec_blocks_of_the_recipes_are_yaml_of_a_recipe():

@@ -7,12 +7,7 @@ import yaml
 
 import scaling as sc
 from sweeps.commands import COMMANDS
-from sweeps.data.datasets import DATASETS, FOLDER_KINDS
-from sweeps.data.suites import SUITES
-from sweeps.measure import MEASUREMENTS
-from sweeps.models import FAMILIES
 from sweeps.specs.grid import make_plan
-from sweeps.specs.recipes import RECIPES
 from sweeps.specs.spec import parse_spec, read_spec
 
 from .pages import PAGES, PYTHON_PAGES, ROOT, blocks, run_page, same_text, write_folder
@@ -77,14 +72,6 @@ def test_a_name_of_the_library_in_prose_exists():
                 found = sc
                 for name in chain.split(".")[1:]:
                     found = getattr(found, name)
-
-
-def test_the_tables_of_models_recipes_and_data_name_what_there_is():
-    lines = [line for path in PAGES for line in path.read_text().splitlines()]
-    rows = [re.findall(r"`([\w-]+)`", line.split("|")[1]) for line in lines if line.startswith("| `")]
-    named = {name for row in rows for name in row}
-    assert set(FAMILIES) | set(DATASETS) | set(FOLDER_KINDS) | set(SUITES) | set(MEASUREMENTS) <= named
-    assert {name for name in RECIPES if f"`{name}`" not in SWEEPS.read_text()} == set()
 
 
 def test_the_table_of_commands_names_them_all():
