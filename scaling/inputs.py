@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 __all__ = [
     "as_numbers",
     "check_accuracies",
+    "check_amount",
     "check_columns",
     "check_fractions",
     "check_inside",
     "check_names",
     "check_positive",
     "check_same_index",
+    "check_whole",
     "column_of",
     "finished_rows",
+    "float_array",
     "loss_column",
     "model_names",
     "positive_column",
@@ -36,7 +39,7 @@ _FLAGS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0, 
 
 def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
     """Errors or accuracies as float64 in [0, 1], or a ValueError that names the row and asks about percent."""
-    values = _numbers(name, values)
+    values = float_array(name, values)
     bad = np.flatnonzero(~((values.ravel() >= 0) & (values.ravel() <= 1)))
     if bad.size:
         value = values.ravel()[bad[0]]
@@ -45,11 +48,24 @@ def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
     return values
 
 
-def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+def float_array(name: str, values: ArrayLike) -> np.ndarray:
+    """The values as float64, of any shape, or a ValueError where one is no number; a time is none."""
     try:
+        if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
+            raise TypeError("they are times")
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_amount(name: str, value: Any, what: str = "") -> None:
+    if not (isinstance(value, int | float | np.integer | np.floating) and 0 < value < np.inf):
+        raise ValueError(f"{name} must be positive and finite{what}, got {value!r}")
 
 
 _SMALLEST = np.finfo(float).tiny  # smaller numbers have fewer digits, and 1 / x overflows
@@ -90,16 +106,21 @@ def check_same_index(**values: Any) -> None:
 
 def check_names(what: str, names: Sequence[str]) -> None:
     """A ValueError where a list of column names is empty or a single text, whose letters would be taken for names."""
-    if isinstance(names, str) or len(names) == 0:
+    is_list = isinstance(names, Sequence | np.ndarray) and not isinstance(names, str) and len(names) > 0
+    if not is_list or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} must be a list of column names, got {names!r}")
 
 
 def check_columns(frame: pd.DataFrame, *names: str) -> None:
     """A ValueError that names the columns that a table lacks, and near ones that it has."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"a table must be a pandas DataFrame, got a {type(frame).__name__}")
     for name in names:
-        if name not in frame:
+        if not isinstance(name, Hashable) or name not in frame:
             columns = [str(column) if isinstance(column, str) else f"{column!r} (no text)" for column in frame.columns]
-            near = get_close_matches(name, columns, n=3) or columns
+            near = get_close_matches(str(name), columns, n=3) or columns
             raise ValueError(f"column {name!r} is missing; there is {', '.join(near[:12])}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,7 +128,7 @@ def _of_records(measurements: pd.DataFrame, records: pd.DataFrame, names: Sequen
     check_columns(records, *KEY)
     _check_once(records, KEY, "records must have a model once")
     known = list(dict.fromkeys(measurements["name"].dropna()))
-    asked = known if names is None else list(names)
+    asked = known if names is None else list(names) if isinstance(names, Iterable) else [names]
     unknown = [name for name in asked if name not in known]
     if unknown or not asked:
         got = f"{unknown[0]!r}" if unknown else "none"

@@ -79,6 +79,8 @@ def read_records(
     0      a    10    last             0.3
     """
     _check_source(source)
+    _check_texts(selection=selection, probe=probe, layer=layer, x=x, y=y)
+    _check_texts(**{name: value for name, value in (("weights", weights), ("where", where)) if value is not None})
     check_selection(selection)
     check_decimal(decimal)
     parquet = _parquet_path(source) if columns is None else None
@@ -107,6 +109,7 @@ def read_evals(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: a required column is missing or a value is out of range, with its rows.
     """
+    _check_source(source)
     return _validated(_read_table(source, "evals"), "evals")
 
 
@@ -116,6 +119,7 @@ def read_measurements(source: str | os.PathLike[str] | pd.DataFrame) -> pd.DataF
     Raises:
         ValueError: a required column is missing or a value is not finite, with its rows.
     """
+    _check_source(source)
     return _validated(_read_table(source, "measurements"), "measurements")
 
 
@@ -138,6 +142,12 @@ def validate_records(frame: pd.DataFrame) -> None:
 
 
 # Reading ------------------------------------------------------------------------------------------------------
+
+
+def _check_texts(**options: Any) -> None:
+    for name, value in options.items():
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a text, got {value!r}")
 
 
 def _check_source(source: Any) -> None:

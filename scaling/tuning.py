@@ -116,6 +116,12 @@ def _check(runs: pd.DataFrame, tuned: Sequence[str], score: str, y: str, by: Seq
             f"score must be a column of held-out training images such as 'upstream_val_error', got {score!r}: a choice"
             " on the evaluation set makes its error too low"
         )
+    if not (isinstance(by, Sequence) and len(by) == 0):
+        check_names("by", by)
+    for name, column in (("score", score), ("y", y)):
+        if not isinstance(column, str):
+            raise ValueError(f"{name} must be a column's name, got {column!r}")
+    check_columns(runs)
     if score not in runs:
         raise ValueError(f"column {score!r} is missing: {_NOTHING_HELD_OUT}")
     check_columns(runs, "run_id", "step", "weights", *tuned, y, *by)

@@ -57,7 +57,7 @@ def find(name: str) -> DataSet:
     Raises:
         ValueError: there is none; near names are told.
     """
-    if name not in DATASETS:
+    if not isinstance(name, str) or name not in DATASETS:
         raise ValueError(f"no data set is named {name!r}; {_near(name, list(DATASETS))}")
     return DATASETS[name]
 
@@ -126,7 +126,7 @@ def table(name: str) -> pd.DataFrame:
     ['figure', 'task', 'a', 'b', 'c', 'd', 'form']
     """
     names = sorted(path.stem for path in shipped("published").glob("*.csv"))
-    stem = name.removesuffix(".csv")
+    stem = str(name).removesuffix(".csv")
     if stem not in names:
         raise ValueError(f"no published table is named {name!r}; {_near(stem, names)}")
     return pd.read_csv(shipped(f"published/{stem}.csv"))
@@ -155,5 +155,6 @@ def path_or_data_set(source: str) -> str | Path | pd.DataFrame:
 
 
 def _near(name: str, names: list[str], otherwise: str = "") -> str:
-    near = get_close_matches(name, names, n=3, cutoff=0.5) or [each for each in names if name and name in each][:5]
+    part = str(name)
+    near = get_close_matches(part, names, n=3, cutoff=0.5) or [each for each in names if part and part in each][:5]
     return f"near names: {', '.join(near)}" if near else otherwise or f"there is {', '.join(names)}"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
+from ..inputs import check_amount, check_whole
 from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["alabdulmohsin2022_m1", "alabdulmohsin2022_m2", "alabdulmohsin2022_m3", "alabdulmohsin2022_m4"]
@@ -106,7 +107,7 @@ def alabdulmohsin2022_m3(x: ArrayLike, y: ArrayLike, *, max_rounds: int = 10_000
         FitWarning: `repeated_x`: rows that share an x overwrite each other, as in the reference code.
     """
     x, y = _curve("alabdulmohsin2022_m3", x, y, min_points=3)
-    _check_rounds(max_rounds)
+    check_whole("max_rounds", max_rounds, 1)
     d, previous, converged, num_rounds = 0.0, 1.0, False, 0
     log_a = b = 0.0
     while num_rounds < max_rounds and not converged:
@@ -146,6 +147,9 @@ def alabdulmohsin2022_m4(
     from scipy.optimize import nnls
 
     x, y = _curve("alabdulmohsin2022_m4", x, y, min_points=5)
+    for name, value in (("e0", e0), ("up_bound", up_bound)):
+        if value is not None:
+            check_amount(name, value)
     largest_c, least_e0 = _largest_c(y), float(y.max()) + _MARGIN
     most_e0 = np.inf if up_bound is None else up_bound + _MARGIN
     first_e0 = least_e0 if e0 is None else float(e0)
@@ -191,7 +195,7 @@ def _alternate(
     Returns the limits, the line (fitted before the last steps, as in the reference code), the number of rounds, and
     whether the amplitude came to rest.
     """
-    _check_rounds(max_rounds)
+    check_whole("max_rounds", max_rounds, 1)
     previous, line = 1.0, ()
     for k in range(max_rounds):
         line = regress(limits)
@@ -256,11 +260,6 @@ def _largest_c(y: np.ndarray) -> float:
             f"every y must be above {_MARGIN}, by which the published search keeps c below it; got {y.min():g}"
         )
     return float(y.min()) - _MARGIN
-
-
-def _check_rounds(max_rounds: int) -> None:
-    if max_rounds < 1:
-        raise ValueError(f"max_rounds must be at least 1, got {max_rounds}")
 
 
 def _fit(

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
+from ..inputs import check_whole
 from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["cherti2023"]
@@ -28,8 +29,7 @@ def cherti2023(x: ArrayLike, y: ArrayLike, *, num_bins: int = _NUM_BINS) -> Publ
     >>> round(fit.params["b"], 2)
     0.14
     """
-    if num_bins < 2:
-        raise ValueError(f"num_bins must be at least 2, got {num_bins}")
+    check_whole("num_bins", num_bins, 2)
     x, y = check_points("cherti2023", x, y, min_points=2)
     log_x, log_y = np.log10(x), np.log10(y)
     edges = np.linspace(log_x.min(), log_x.max() + _BEYOND, num_bins + 1)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
+from ..inputs import check_amount
 from .result import PublishedFit, check_points, law_value, least_of_grid
 
 __all__ = ["nezhurina2025"]
@@ -44,6 +45,8 @@ def nezhurina2025(
         ValueError: a row of x or y is not positive and finite, num_edges or num_starts out of range.
         FitError: fewer frontier points than parameters, or all x or all y equal; no start converged.
     """
+    if max_x is not None:
+        check_amount("max_x", max_x)
     x, y = check_points("nezhurina2025", x, y, min_points=2)
     keep = _binned_frontier(x, y, num_edges)
     keep = keep[x[keep] <= (np.inf if max_x is None else max_x)]
@@ -63,6 +66,8 @@ def _binned_frontier(x: np.ndarray, y: np.ndarray, num_edges: int | None) -> np.
     """Rows of the least y of each bin that are below all before them, and of the largest x if it is too."""
     if num_edges is None:
         num_edges = max(int(np.log2(x.max() / _FIRST_BIN)), 0)
+    elif not isinstance(num_edges, int):
+        raise ValueError(f"num_edges must be a whole number, got {num_edges!r}")
     if num_edges < 2:
         raise ValueError(f"num_edges must be at least 2 (by default log2(max(x) / 1500), x in GFLOP), got {num_edges}")
     edges = np.geomspace(x.min(), x.max(), num_edges)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
+from ..inputs import check_whole, float_array
 from ..laws import find_law
 
 __all__ = ["PublishedFit", "check_pairs", "check_points", "law_value", "least_of_grid", "straight_line"]
@@ -44,7 +45,7 @@ class PublishedFit:
         Raises:
             ValueError: x is not positive and finite, or has not the shape that the law takes.
         """
-        x = np.asarray(x, dtype=float)
+        x = float_array("x", x)
         if self.law == "additive" and (x.ndim == 0 or x.shape[-1] != 2):
             raise ValueError(f"x must have the shape (..., 2) = N, D for 'additive', got {x.shape}")
         _check_values("x", x.reshape(-1, 2) if self.law == "additive" else x.ravel())
@@ -54,14 +55,8 @@ class PublishedFit:
         """sqrt(mean (log f(x) - log y)^2): the score of Alabdulmohsin 2022, and RMSLE of Caballero 2022."""
         return float(np.sqrt(np.mean(self._squared_log_errors(x, y))))
 
-    def log_rmse_std_error(self, x: ArrayLike, y: ArrayLike) -> float:
-        """sqrt(mu + s / sqrt(n)) - sqrt(mu), mu and s the mean and standard deviation of the squared log errors."""
-        squares = self._squared_log_errors(x, y)
-        mean = np.mean(squares)
-        return float(np.sqrt(mean + np.std(squares) / np.sqrt(squares.size)) - np.sqrt(mean))
-
     def _squared_log_errors(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        y = np.asarray(y, dtype=float)
+        y = float_array("y", y)
         predicted = self.predict(x)
         if predicted.shape != y.shape:
             raise ValueError(f"y must have one value for each x, got shapes {y.shape} and {np.shape(x)}")
@@ -106,7 +101,8 @@ def least_of_grid(
     """
     if num_starts is None:
         return grid
-    if not 1 <= num_starts <= len(grid):
+    check_whole("num_starts", num_starts, 1)
+    if num_starts > len(grid):
         raise ValueError(f"num_starts must be None or from 1 to {len(grid)}, got {num_starts}")
     return grid[np.argsort(objective(grid), kind="stable")[:num_starts]]
 
@@ -118,7 +114,7 @@ def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) ->
         ValueError: their shapes differ, or a row is not positive and finite.
         FitError: fewer rows than `min_points`, or all x or all y equal.
     """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = float_array("x", x), float_array("y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
     return _checked(estimator, x, y, min_points)
@@ -126,7 +122,7 @@ def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) ->
 
 def check_pairs(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
     """x of shape (n, 2) and y of shape (n,), as float64. Raises: as `check_points`."""
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = float_array("x", x), float_array("y", y)
     if x.ndim != 2 or x.shape[1] != 2 or y.shape != x.shape[:1]:
         raise ValueError(f"x must have the shape (n, 2) = N, D and y (n,), got {x.shape} and {y.shape}")
     return _checked(estimator, x, y, min_points)

@@ -53,7 +53,7 @@ class _Column(NamedTuple):
 
 
 def check_decimal(decimal: str | None) -> None:
-    if decimal not in (None, ".", ","):
+    if decimal is not None and not (isinstance(decimal, str) and decimal in (".", ",")):
         raise ValueError(f"decimal must be '.', ',' or None (found out), got {decimal!r}")
 
 

@@ -22,6 +22,8 @@ _NAMED_ROWS = 10  # bad rows spelled out for a column before "and n more"
 
 def validate(frame: pd.DataFrame, table: str) -> None:
     """One error that names every bad column and row of a table, or nothing."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"{table} must be a pandas DataFrame, got a {type(frame).__name__}")
     faults = [f"column {name} is missing" for name in REQUIRED[table] if name not in frame]
     for column in _doubtful(frame, table):
         faults += column_faults(frame, column, required=column.name in REQUIRED[table])

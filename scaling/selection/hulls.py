@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_same_index
+from ..inputs import check_same_index, float_array
 
 __all__ = ["check_points", "convex_hull", "not_beaten_by", "pareto_frontier"]
 
@@ -70,9 +70,9 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
     >>> convex_hull([1, 2, 3], [1, 2, 3]), convex_hull([1, 2, 3], [1, 2, 3], tolerance=1e-9)
     (array([0, 2]), array([0, 1, 2]))
     """
-    if side not in ("upper", "lower"):
+    if not isinstance(side, str) or side not in ("upper", "lower"):
         raise ValueError(f"side must be 'upper' or 'lower', got {side!r}")
-    if not tolerance >= 0:
+    if not (isinstance(tolerance, int | float | np.integer | np.floating) and tolerance >= 0):
         raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
     x, y = check_points(x, y)
     if x.size == 0:
@@ -89,7 +89,7 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
 def check_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Both as float64 arrays of one shape (n,), or an error that names the rows that are not finite."""
     check_same_index(x=x, y=y)
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = float_array("x", x), float_array("y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
     bad = np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))

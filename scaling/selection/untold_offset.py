@@ -5,11 +5,10 @@ sampling finds a part of them: its interval is then too narrow, and no draw show
 searched with e_ir held: at 0, and half way from there to the best run.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from ..errors import FitWarning
+from .posterior import Posterior
 
 __all__ = ["untold_offset"]
 
@@ -19,19 +18,7 @@ _OFFSET = 2  # place of e_ir among the coordinates, after log k and alpha
 _STEP = 1e-4  # of a derivative
 
 
-class _Posterior(Protocol):
-    @property
-    def x_unit(self) -> float: ...
-    @property
-    def y_unit(self) -> float: ...
-    @property
-    def lower(self) -> np.ndarray: ...
-    @property
-    def upper(self) -> np.ndarray: ...
-    def log_density(self, coordinates: np.ndarray) -> np.ndarray: ...
-
-
-def untold_offset(posterior: _Posterior, coordinates: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[FitWarning]:
+def untold_offset(posterior: Posterior, coordinates: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[FitWarning]:
     """A warning where e_ir of 0 and of half the least error are as likely as any, within one standard error.
 
     Args:
@@ -66,7 +53,7 @@ def _with_offset(coordinates: np.ndarray, x: np.ndarray, offset: float) -> np.nd
     return np.concatenate([[new_log_k, new_alpha, offset], coordinates[3:]])
 
 
-def _highest(posterior: _Posterior, start: np.ndarray, is_offset_held: bool) -> float:
+def _highest(posterior: Posterior, start: np.ndarray, is_offset_held: bool) -> float:
     """The highest log density near a start."""
     from scipy.optimize import minimize
 

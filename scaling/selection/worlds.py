@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
 from ..fitting.fit import Fit
+from ..inputs import check_whole
 from ..intervals.bootstrap import BootstrapFit, case_weights, solve_draws
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
@@ -82,8 +83,7 @@ def check_options(
     selection: str, intervals: str | None, groups: ArrayLike | None, noise_std: float | None, num_draws: int
 ) -> None:
     """Which options go together."""
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
-        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
+    check_whole("num_draws", num_draws, 1)
     if intervals is not None and intervals not in INTERVALS:
         raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
     if selection == "stochastic" and (intervals is not None or groups is not None):

@@ -374,3 +374,21 @@ def test_decimals_of_a_data_base_are_floats(tmp_path):
     row = {"run_id": "a", "step": 1, "weights": "last", "upstream_error": Decimal("0.25")}
     pd.DataFrame([row]).to_parquet(tmp_path / "records.parquet")
     assert read_records(tmp_path / "records.parquet")["upstream_error"].dtype == np.float64
+
+
+WRONG = (5, 2.5, b"x", [], [1, 5], {"a": 1}, {1, 2}, np.ones((2, 2)), pd.DataFrame(), object(), pd.NaT)
+
+
+@pytest.mark.parametrize("option", ["columns", "probe", "layer", "weights", "where", "x", "y", "selection", "decimal"])
+def test_an_option_of_a_wrong_type_is_told_in_words(option):
+    for value in WRONG:
+        with pytest.raises(ValueError, match=f"{option} must be"):
+            read_records(records(), **{"selection": "pareto"} | {option: value})
+
+
+@pytest.mark.parametrize("read", [read_records, read_evals, read_measurements])
+def test_a_source_of_a_wrong_type_is_told_in_words(read):
+    for value in WRONG:
+        if not isinstance(value, pd.DataFrame):
+            with pytest.raises(ValueError, match="read from a path or a pandas DataFrame"):
+                read(value)

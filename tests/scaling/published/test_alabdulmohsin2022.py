@@ -173,7 +173,7 @@ def test_of_rows_that_share_an_x_the_last_counts_and_it_is_said():
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"e0": 0.2}, "e0 and up_bound must be above every y"), ({"up_bound": 0.1}, "got e0=1.0, up_bound=0.1"),
-     ({"max_rounds": 0}, "max_rounds must be at least 1, got 0")],
+     ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1, got 0")],
 )  # fmt: skip
 def test_m4_refuses_limits_below_the_data(options, message):
     with pytest.raises(ValueError, match=message):

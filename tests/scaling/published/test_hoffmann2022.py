@@ -103,7 +103,7 @@ def test_the_best_model_size_is_where_the_loss_is_least():
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"reduction": "max"}, "reduction must be one of .* got 'max'"), ({"delta": 0}, "delta must be positive"),
-     ({"num_starts": 0}, "num_starts must be None or from 1 to 4500, got 0")],
+     ({"num_starts": 0}, "num_starts must be a whole number of at least 1, got 0")],
 )  # fmt: skip
 def test_hoffmann_refuses_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):

@@ -104,6 +104,26 @@ def test_a_row_of_sums_is_told():
     assert len(read_records(frame, where="run_id != 'Total:'")) == 2
 
 
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [("num_param", "num_params"), ("Compute_FLOPs", "compute_flops"), ("model famly", "model_family")],
+)
+def test_a_name_nearly_as_one_of_records_is_told(slip, meant):
+    with pytest.warns(UserWarning, match=f"columns has {slip!r}, which is no column of records: is {meant!r} meant?"):
+        assert slip in read_records(table(), columns={"upstream_error": "1 - top1 / 100", slip: "GMACs"})
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_of_ones_own_are_no_slips():
+    own = {"digits_10shot_error": "1 - top1 / 100", "gmacs": "GMACs", "upstream_top1_error": "0.5"}
+    read_records(table(), columns={"upstream_error": "1 - top1 / 100", "upstream_top5_error": "0.1"} | own)
+
+
+def test_labels_that_differ_in_spelling_alone_are_told():
+    with pytest.warns(UserWarning, match="column 'kind': 'ViT-S' and 'vit_s' are two groups"):
+        read_records(table(kind=["ViT-S", "vit_s", "vits"]), columns={"upstream_error": "1 - top1 / 100"})
+
+
 def test_a_run_without_an_error_is_no_ok_run():
     """As a crashed run of an export; a model that was not trained here need not have an upstream error."""
     top1 = [81.0, None, 76.5]

@@ -7,7 +7,9 @@ from scipy import integrate, stats
 from scaling import LAWS, FitError, FitWarning, fit_frontier, fit_law, fit_transfer
 from scaling.selection.excess import MAX_SHAPE, log_density, log_survival
 from scaling.selection.importance import sample_density
-from scaling.selection.stochastic_frontier import _merge, _Posterior, _start, threshold_curve
+from scaling.selection.posterior import Posterior, _merge
+from scaling.selection.stochastic_frontier import _start
+from scaling.selection.threshold import threshold_curve
 
 extrapolates = pytest.mark.filterwarnings("ignore:x lies:scaling.FitWarning")
 NOISE_SCALE_SHAPE = [(0.02, 0.1, 1.0), (0.1, 0.1, 2.0), (0.3, 0.02, 1.6), (0.001, 0.1, 3.3), (1.0, 0.05, MAX_SHAPE)]
@@ -113,7 +115,7 @@ def test_bad_runs_do_not_matter():
 
 def test_merged_points_give_the_sum_of_a_smooth_function():
     x, y = runs(800)
-    posterior = _Posterior.of(LAWS["saturating_power"], x, y, None)
+    posterior = Posterior.of(LAWS["saturating_power"], x, y, None)
     log_x, log_y = np.log(x / posterior.x_unit), np.log(y / posterior.y_unit)
     above = log_y > posterior.threshold
     theta = np.array([[0.5, 0.25, 0.4]])
@@ -323,7 +325,7 @@ def test_a_median_curve_whose_parameters_its_draws_exclude_is_warned_of():
 def test_a_first_fit_without_an_amplitude_is_a_start():
     x, y = np.geomspace(0.1, 1, 30), np.full(30, 0.5)
     law = LAWS["transfer"]
-    posterior = _Posterior.of(law, x, y * np.linspace(1, 1.1, 30), None)
+    posterior = Posterior.of(law, x, y * np.linspace(1, 1.1, 30), None)
     first = fit_law(law, x, 0.1 + 0.5 * x)
     flat = replace(first, theta=np.array([0.0, 1.0, 0.1]))
     mean, covariance = _start(posterior, flat, x, y)

@@ -1,0 +1,59 @@
+"""Arguments of a wrong type are told in one line, whatever they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling import convex_hull, datasets, pareto_frontier, published, tuning
+from scaling.groups import number_groups
+from scaling.inputs import check_amount, check_columns, check_names, check_whole, column_of, float_array
+
+WRONG = (None, "abc", b"x", [1, "a"], {}, {"a": 1}, {1, 2}, object(), 1 + 2j, pd.NA)
+DAYS = pd.to_datetime(["2024-01-01", "2024-01-02"])
+
+
+@pytest.mark.parametrize(
+    "values", [*WRONG[1:], [10**400], DAYS, DAYS.to_numpy()], ids=lambda value: type(value).__name__
+)
+def test_values_that_are_no_numbers(values):
+    with pytest.raises(ValueError, match="x must hold numbers"):
+        float_array("x", values)
+    for function in (pareto_frontier, convex_hull, published.alabdulmohsin2022_m1):
+        with pytest.raises(ValueError, match=r"[xy] must"):
+            function(values, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("value", [*WRONG, True, 2.5, 0, np.nan, np.inf], ids=lambda value: type(value).__name__)
+def test_a_number_that_is_not_whole(value):
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1, got"):
+        check_whole("n", value, 1)
+    with pytest.raises(ValueError, match="num_bins must be a whole number"):
+        published.cherti2023([1.0, 2.0], [2.0, 1.0], num_bins=value)
+
+
+@pytest.mark.parametrize("value", [*WRONG, 0, -1.0, np.nan, np.inf], ids=lambda value: type(value).__name__)
+def test_an_amount_that_is_none(value):
+    with pytest.raises(ValueError, match="delta must be positive and finite, got"):
+        check_amount("delta", value)
+
+
+def test_tables_and_names_of_columns():
+    frame = pd.DataFrame({"day": DAYS, "error": [0.1, 0.2]})
+    with pytest.raises(ValueError, match="column 'day' must hold finite numbers"):
+        column_of(frame, "day")  # the nanoseconds of a time would pass for a number
+    for value in WRONG:
+        with pytest.raises(ValueError, match="a table must be a pandas DataFrame"):
+            check_columns(value, "a")
+        with pytest.raises(ValueError, match="is missing; there is day, error"):
+            check_columns(frame, value)
+        with pytest.raises(ValueError, match="tuned must be a list of column names"):
+            check_names("tuned", value)
+        with pytest.raises(ValueError, match="a table must be a pandas DataFrame"):
+            tuning.best_tuned(value)
+        with pytest.raises(ValueError, match="no data set is named"):
+            datasets.load(value)
+
+
+def test_labels_that_differ_in_spelling_alone_are_two_groups_and_told():
+    with pytest.warns(UserWarning, match="groups: 'ViT-S' and 'vit s' are two groups"):
+        assert number_groups(["ViT-S", "vit s", "vits"], 3)[1].tolist() == [0, 1, 2]
