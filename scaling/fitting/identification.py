@@ -11,7 +11,7 @@ from .search import Minimum
 __all__ = ["check_range", "find_warnings"]
 
 _RISING = "; y does not fall with x: is it an accuracy, or x not a cost?"
-_RIDGE_FALL = 0.01  # b times the range of log x below which a power cannot be told from a logarithm
+_RIDGE_FALL = 0.01  # rate times span below which a power cannot be told from a logarithm
 _LEVEL = 0.95
 _TOGETHER = 1e-6  # of the range of log N, by which log N - log D varies where they are proportional
 _NAMED = 0.1  # share of a direction that the points do not tell from which on a parameter is named
@@ -23,7 +23,7 @@ def check_range(fit: Fit) -> None:
     if beyond:
         scaled = dict(zip(fit.law.params, fit.theta.tolist(), strict=True))
         raise FitError(
-            f"{beyond[0]} lies beyond a double's range ({fit.law.exponent} = {scaled[fit.law.exponent]:.4g}): the"
+            f"{beyond[0]} lies beyond a double's range ({fit.law.rate} = {scaled[fit.law.rate]:.4g}): the"
             " points show a step, not a power; x in a unit of its own size may help"
         )
 
@@ -33,7 +33,7 @@ def find_warnings(fit: Fit, fixed: Mapping[str, float], minimum: Minimum) -> tup
     """Warnings of a fit, given the parameters that the user fixed and how the search ended."""
     found = _at_bounds(fit, fixed) + _not_identified(fit, minimum.has_ended) + _narrow(fit, fixed)
     if _is_ridge(fit):
-        text = f"{fit.law.exponent} is near 0: over these points the law is a logarithm of x"
+        text = f"{fit.law.rate} is near 0: over these points the law does not bend; a power is a logarithm of x"
         found.append(FitWarning("ridge", text))
     if len(minimum.others):
         theirs = fit.law.in_units(minimum.others[0], fit.x_unit, fit.y_unit)
@@ -46,14 +46,14 @@ def _is_ridge(fit: Fit) -> bool:
     """The one exponent of the law is so small that a power is a straight line in log x."""
     if fit.law.link is not None or fit.law.num_inputs > 1 or any(name[:1] == "d" for name in fit.law.params):
         return False
-    return 0 < fit.params[fit.law.exponent] * np.ptp(np.log(fit.x)) < _RIDGE_FALL
+    return 0 < fit.params[fit.law.rate] * fit.law.span(fit.x) < _RIDGE_FALL
 
 
 def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     found = []
     for name, value in fit.at_bound.items():
         if name not in fixed:
-            is_flat = value == 0 and name in ("a", fit.law.exponent) and not fit.law.increasing
+            is_flat = value == 0 and name in ("a", fit.law.rate) and not fit.law.increasing
             hint = _RISING if is_flat else ""
             message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
             found.append(FitWarning("at_bound", message))

@@ -77,7 +77,7 @@ def shape_law() -> Law:
         linear=(0, 1, 2, 3),
         nonlinear=(4, 5, 6),
         mixed=("alpha", "beta", "xi"),
-        exponent="a",
+        rate="a",
         offset="eps",
         inputs=("x", "t"),
         num_starts=16,

@@ -31,6 +31,7 @@ __all__ = [
 
 METHODS = ("residual", "case", "cluster")
 _MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
+_LEVEL = 0.95  # of the interval that tells whether a parameter is determined
 _CACHED_NUMBERS = 200_000  # of a batch's Jacobian
 _SMALLEST_PART = 64
 _NUM_PROMISING = 40  # points of the scan, the best for all draws together, at which each draw is tried
@@ -59,8 +60,23 @@ class BootstrapFit(NotebookView):
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """That many draws failed, where they did."""
-        return failed_draws(self.num_failed, len(self.theta) + self.num_failed)
+        """That many draws failed, where they did, and parameters that the draws do not determine."""
+        return failed_draws(self.num_failed, len(self.theta) + self.num_failed) + self._undetermined
+
+    @cached_property
+    def _undetermined(self) -> tuple[FitWarning, ...]:
+        """Parameters whose draws spread by more than the parameter, where the fit does not say so already."""
+        fit = self.fit
+        if any(warning.kind == "not_identified" for warning in fit.warnings):
+            return ()
+        with np.errstate(invalid="ignore"):
+            low, high = self.quantiles(self.theta, _LEVEL)
+            is_wide = (high - low) / 2 > np.maximum(np.abs(fit.theta), fit.sizes)
+        names = [name for name, wide in zip(fit.law.params, is_wide, strict=True) if wide and name not in fit.law.mixed]
+        if not names:
+            return ()
+        text = f"the {_LEVEL:.0%} bootstrap interval of {', '.join(names)} spans all values that matter"
+        return (FitWarning("not_identified", text),)
 
     def take(self, rows: np.ndarray) -> BootstrapFit:
         """Those of the draws."""
@@ -178,7 +194,8 @@ def bootstrap_fit(
         FitError: no draw could be fitted.
 
     Warns:
-        FitWarning: `failed_draws` where more than 5 % had too few distinct points.
+        FitWarning: `failed_draws` where more than 5 % had too few distinct points, `not_identified` where the draws do
+            not determine a parameter.
 
     >>> from scaling import fit_law
     >>> x = np.geomspace(1e18, 1e21, 12)
@@ -201,8 +218,7 @@ def bootstrap_fit(
     else:
         place = None if groups is None else number_groups(groups, len(fit.y))[1][rows]
         weights = case_weights(len(rows), num_draws, rng, place)
-    bootstrap = solve_draws(fit, x, y, weights, rng, scale)
-    return replace(bootstrap, is_expanded=fit.degrees_of_freedom > 0)
+    return solve_draws(fit, x, y, weights, rng, scale, is_expanded=True)
 
 
 def _repeated_rows(counts: np.ndarray) -> np.ndarray:
@@ -265,6 +281,7 @@ def solve_draws(
     weights: np.ndarray,
     rng: np.random.Generator,
     scale: np.ndarray | None = None,
+    is_expanded: bool = False,
 ) -> BootstrapFit:
     """Fit every draw in one batch.
 
@@ -274,11 +291,13 @@ def solve_draws(
         y: scaled, shape (n,), or (num_draws, n) where each draw has its own.
         weights: shape (num_draws, n); 0 leaves a point out.
         scale: residual scale of each point, that of points without a `y_std` unless given.
+        is_expanded: see `BootstrapFit`.
     """
     theta, kept = solve_rows(fit, x, y, weights, scale)
     if len(theta) == 0:
         raise FitError("no bootstrap draw came to a minimum, or has enough distinct points for a fit")
-    bootstrap = BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), len(weights) - len(kept))
+    residuals = _draw_residuals(fit, len(theta), rng)
+    bootstrap = BootstrapFit(fit, theta, residuals, len(weights) - len(kept), is_expanded)
     issue(*bootstrap.warnings)
     return bootstrap
 

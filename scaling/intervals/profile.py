@@ -91,9 +91,9 @@ def _profile(fit: Fit, index: int, level: float) -> _Profile:
     error = fit.standard_errors[fit.law.params[index]]
     scaled = float(np.abs(error / (fit.params[fit.law.params[index]] or 1.0) * theta[index]))
     step = _FIRST_STEP * scaled if np.isfinite(scaled) and scaled > 0 else _SMALLEST * float(fit.sizes[index])
-    is_exponent = fit.law.params[index] == fit.law.exponent and fit.law.link is None
+    is_rate = fit.law.params[index] == fit.law.rate and fit.law.link is None
     first = problem.x if problem.x.ndim == 1 else problem.x[:, 0]
-    steepest = max(_STEEPEST / float(np.ptp(np.log(first))), 2 * theta[index]) if is_exponent else np.inf
+    steepest = max(_STEEPEST / fit.law.span(first), 2 * theta[index]) if is_rate else np.inf
     return _Profile(problem, theta, index, step, float(problem.value(theta[None])[0]), rise, steepest)
 
 

@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Law", "Link", "columns", "expit", "exponents_over", "softplus"]
+__all__ = ["Law", "Link", "columns", "expit", "exponents_over", "log_range", "softplus"]
 
 # A scan over exponents b is made in units of 1 / (range of log x): at the low end the law falls by 0.1 % over
 # the data (a straight line in log x), at the high end by a factor e^40 (a step).
 _SCANNED_EXPONENTS = np.geomspace(1e-3, 40.0, 64)
+
+
+def log_range(x: np.ndarray) -> float:
+    """log of the largest x over the least."""
+    return float(np.ptp(np.log(x)))
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class Law:
         basis: what the k linear parameters are multiplied by, at values (g, q) of the nonlinear: (g, k, n).
         linear, nonlinear: which parameter each of these is; None for one made of several.
         assemble: params (..., num_params) of linear (..., k) and nonlinear (..., q) values, where any is None.
-        exponent: name of the exponent that is 0 where the law is flat.
+        rate: name of the parameter that is 0 where the law is flat: of a power its exponent.
+        span: range over x, shape (n,), of what the rate is multiplied by: of a power the range of log x.
         offset: name of the irreducible error, where there is one.
         increasing: whether y grows with x.
         inputs: names of the columns of x.
@@ -76,7 +82,8 @@ class Law:
     nonlinear: tuple[int | None, ...]
     assemble: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     mixed: tuple[str, ...] = ("a",)
-    exponent: str = "b"
+    rate: str = "b"
+    span: Callable[[np.ndarray], float] = log_range
     offset: str | None = None
     increasing: bool = False
     inputs: tuple[str, ...] = ("x",)
@@ -113,7 +120,7 @@ class Law:
             at_infinity, anywhere = (self.value(params, np.array([x]))[..., 0] for x in (np.inf, 1.0))
         if self.offset is not None:
             at_infinity = params[..., self.index(self.offset)]
-        return np.where(params[..., self.index(self.exponent)] > 0, at_infinity, anywhere)
+        return np.where(params[..., self.index(self.rate)] > 0, at_infinity, anywhere)
 
     def index(self, name: str) -> int:
         """Place of a parameter.

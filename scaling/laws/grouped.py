@@ -49,7 +49,7 @@ def grouped_law(base: Law, num_groups: int, shared: tuple[str, ...]) -> Law:
         lower=tuple(base.lower[i] for i in of_base), upper=tuple(base.upper[i] for i in of_base),
         value=value, jacobian=jacobian, inverse=inverse, in_units=in_units,
         grid=None, basis=None, linear=(), nonlinear=base.nonlinear * num_groups,
-        mixed=everywhere(base.mixed), exponent=everywhere((base.exponent,))[0],
+        mixed=everywhere(base.mixed), rate=everywhere((base.rate,))[0], span=base.span,
         increasing=base.increasing, inputs=("x", "group"), in_log=everywhere(base.in_log), link=base.link,
         maker=(_remake, (base.name, num_groups, shared)),
     )  # fmt: skip

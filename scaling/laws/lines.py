@@ -64,7 +64,7 @@ def _line(name: str, link: Link, source: str) -> Law:
         lower=(-np.inf, -np.inf), upper=(np.inf, np.inf),
         value=value, jacobian=jacobian, inverse=inverse, in_units=lambda theta, x_unit, y_unit: theta,
         grid=lambda x: np.empty((1, 0)), basis=basis, linear=(0, 1), nonlinear=(),
-        mixed=(), exponent="slope", increasing=True, num_starts=1, link=link,
+        mixed=(), rate="slope", increasing=True, num_starts=1, link=link,
     )  # fmt: skip
 
 

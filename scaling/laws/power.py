@@ -50,7 +50,7 @@ def _power_law(
         value=value, jacobian=jacobian, inverse=inverse, in_units=in_units,
         grid=lambda x: exponents_over(np.log(x))[:, None],
         basis=basis, linear=(0, 2) if offset else (0,), nonlinear=(1,),
-        mixed=params[:1], exponent=params[1], offset=params[2] if offset else None, increasing=sign > 0,
+        mixed=params[:1], rate=params[1], offset=params[2] if offset else None, increasing=sign > 0,
     )  # fmt: skip
 
 

@@ -319,7 +319,7 @@ def test_law_is_pickled_by_its_name(name):
 def test_law_names_its_parts(name):
     law = find_law(name)
     assert len(law.params) == len(law.lower) == len(law.upper) == len(set(law.params))
-    for part in (law.exponent, *law.mixed, *law.in_log, *([law.offset] if law.offset else [])):
+    for part in (law.rate, *law.mixed, *law.in_log, *([law.offset] if law.offset else [])):
         assert part in law.params
     assert law.source
     assert law.name == name
