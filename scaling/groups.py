@@ -1,5 +1,6 @@
 """Labels of groups of points as numbers."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,12 @@ def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.
     Raises:
         ValueError: not one label a point.
     """
-    each = np.asarray(groups, dtype=object).ravel().tolist()
+    labels = np.asarray(groups, dtype=object)
+    each = labels.ravel().tolist()
     if len(each) != n:
-        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {labels.shape}")
+    if not all(isinstance(label, Hashable) for label in each):
+        raise ValueError("groups must have one label a point, such as text or a number, got a list or a dict")
     is_null = np.array([label is None or str(label) in ("<NA>", "nan", "NaT") for label in each], dtype=bool)
     keys = [("of its own", row) if null else label for row, (label, null) in enumerate(zip(each, is_null, strict=True))]
     place = {key: number for number, key in enumerate(dict.fromkeys(keys))}

@@ -9,7 +9,7 @@ import numpy as np
 
 from .cells import CELL_COLUMNS, last_rows, number_rows
 from .errors import FitWarning, issue
-from .inputs import check_columns, check_fractions, check_names
+from .inputs import as_numbers, check_columns, check_fractions, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,10 +125,8 @@ def _check(runs: pd.DataFrame, tuned: Sequence[str], score: str, y: str, by: Seq
 
 def _numbers(table: pd.DataFrame, name: str) -> np.ndarray:
     """A column as float64, shape (n,), infinite for runs that diverged or failed; errors are fractions."""
-    import pandas as pd
-
     is_needed = (table["_status"] == "ok").to_numpy()
-    values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = as_numbers(table[name])
     bad = np.flatnonzero(is_needed & ~np.isfinite(values))
     if bad.size:
         run = table["run_id"].iloc[bad[0]]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_positive
+from ..inputs import check_positive, numbers
 from ..laws import LAWS, Law, find_law
 from .holdout import Holdout, Window, find_windows
 
@@ -83,7 +83,7 @@ def check_pairs(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: they are not.
     """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
         raise ValueError(f"x and y must be one-dimensional, equally long and not empty, got {x.shape} and {y.shape}")
     return check_positive("x", x), check_positive("y", y)

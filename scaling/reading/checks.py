@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..inputs import as_numbers
 from ..schema import KEY, TABLES, Column
 
-__all__ = ["REQUIRED", "are_plainly_sound", "as_numbers", "column_faults", "percent_hint", "validate"]
+__all__ = ["REQUIRED", "are_plainly_sound", "column_faults", "percent_hint", "validate"]
 
 REQUIRED = {
     "records": (*KEY, "upstream_error"),
@@ -107,15 +108,6 @@ def column_faults(frame: pd.DataFrame, column: Column, required: bool, first_row
     bad = np.isnan(numbers) & ~missing
     faults += [line + percent_hint(values[bad]) for line in fault("must be a number", bad)]
     return faults + [line for rule, bad in _range_rules(numbers, column.kind) for line in fault(rule, bad)]
-
-
-def as_numbers(values: pd.Series) -> np.ndarray:
-    """float64, NaN where there is no number; a time is none, though it is kept as one."""
-    if values.dtype.kind in "mM":
-        return np.full(len(values), np.nan)
-    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
-        values = pd.to_numeric(values, errors="coerce")
-    return values.to_numpy(dtype=float, na_value=np.nan)
 
 
 def percent_hint(cells: pd.Series) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import issue
-from ..inputs import check_columns
+from ..inputs import as_numbers, check_columns
 from ..schema import KEY, RECORDS
 from .cell_numbers import NUMBER, typed_frame
-from .checks import REQUIRED, as_numbers, percent_hint
+from .checks import REQUIRED, percent_hint
 
 __all__ = ["as_kinds", "check_required", "is_of_finished_runs", "map_columns", "text_columns", "warn_of_sums"]
 

@@ -15,10 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..inputs import as_numbers
 from ..schema import RECORDS, Column, arrow_schema
 from ..selection.hulls import not_beaten_by
 from ..selection.rules import select
-from .checks import REQUIRED, as_numbers, column_faults
+from .checks import REQUIRED, column_faults
 
 __all__ = [
     "Choice",

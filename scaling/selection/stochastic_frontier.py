@@ -335,7 +335,7 @@ def _central_fit(posterior: _Posterior, theta: np.ndarray, first: Fit, x: np.nda
 def _check_law(law: Law, noise_std: float | None) -> None:
     if law.num_inputs != 1 or law.link is not None:
         raise ValueError(f"selection='stochastic' takes a law of one variable and positive values, got {law.name!r}")
-    if noise_std is not None and not 0 < noise_std < np.inf:
+    if noise_std is not None and not (isinstance(noise_std, int | float | np.number) and 0 < noise_std < np.inf):
         raise ValueError(f"noise_std must be positive and finite, a standard deviation of log y, got {noise_std!r}")
 
 

@@ -82,9 +82,9 @@ def check_options(
     selection: str, intervals: str | None, groups: ArrayLike | None, noise_std: float | None, num_draws: int
 ) -> None:
     """Which options go together."""
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
+    if isinstance(num_draws, bool) or not isinstance(num_draws, int | np.integer) or num_draws < 1:
         raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
-    if intervals is not None and intervals not in INTERVALS:
+    if intervals is not None and not (isinstance(intervals, str) and intervals in INTERVALS):
         raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
     if selection == "stochastic" and (intervals is not None or groups is not None):
         raise ValueError(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns, check_same_index
-from .labels import check_unique, labelled_row, names_of
+from ..inputs import check_columns, check_names, check_same_index
+from .labels import check_unique, labelled_row
 from .rounding import float_slack, half_unit, mean_rounding, printed_decimals
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def audit_summary(
         raise ValueError("table and printed must both be a Series or both a DataFrame")
     if not groups:
         raise ValueError("groups must name at least one group of tasks, got none")
-    members = {group: names_of(f"group {group!r}", tasks) for group, tasks in groups.items()}
+    members = {group: check_names(f"group {group!r}", tasks) for group, tasks in groups.items()}
     if isinstance(table, pd.Series):
         return _summary("", table, printed, members, statistic, exact)
     check_unique(table, "a row a model")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import column_of
-from .labels import check_unique, labelled_row, names_of
+from ..inputs import check_names, column_of
+from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +202,7 @@ def factor_codes(table: pd.DataFrame, factors: Sequence[str]) -> np.ndarray:
     """
     import pandas as pd
 
-    names = names_of("factors", factors, table)
+    names = check_names("factors", factors, table)
     check_unique(table, "a row")
     for name in names:
         if not all(pd.api.types.is_hashable(value) for value in table[name]):

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns
+from ..inputs import check_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_shapes", "check_unique", "labelled_row", "names_of"]
-
-
-def names_of(what: str, names: Sequence[Any], table: pd.DataFrame | None = None) -> list[Any]:
-    """A list of names, each once, all of them columns of the table where one is given; a ValueError otherwise."""
-    if isinstance(names, str) or not len(names):
-        raise ValueError(f"{what} must be a list of one or more names, got {names!r}")
-    listed = list(names)
-    twice = [name for place, name in enumerate(listed) if name in listed[:place]]
-    if twice:
-        raise ValueError(f"{what} must name each once; {twice[0]!r} occurs twice")
-    if table is not None:
-        check_columns(table, *listed)
-    return listed
+__all__ = ["check_shapes", "check_unique", "labelled_row"]
 
 
 def check_unique(table: pd.DataFrame, what: str) -> None:
     """A ValueError that names the labels that occur twice."""
+    check_frame(table)
     twice = table.index[table.index.duplicated()]
     if len(twice):
         raise ValueError(f"the index must name {what} once; {twice[0]!r} occurs twice ({len(twice)} such)")

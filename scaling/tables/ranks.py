@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .labels import check_unique, names_of
+from ..inputs import check_names
+from .labels import check_unique
 from .rounding import float_slack
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def rank_flips(
     import pandas as pd
 
     check_unique(table, "a row a model")
-    names = names_of("conditions", list(table.columns) if conditions is None else conditions, table)
+    names = check_names("conditions", list(table.columns) if conditions is None else conditions, table)
     if not (np.isfinite(tie) and tie >= 0):
         raise ValueError(f"tie must be a number of at least 0, got {tie!r}")
     if len(names) < 2:
