@@ -28,6 +28,7 @@ __all__ = [
     "check_number",
     "check_positive",
     "check_same_index",
+    "check_single",
     "column_of",
     "finished_rows",
     "loss_column",
@@ -144,6 +145,14 @@ def check_columns(frame: pd.DataFrame, *names: Any) -> None:
             raise ValueError(f"column {name!r} is missing; there is {', '.join(near[:12])}")
         if frame[name].ndim > 1:
             raise ValueError(f"each column must occur once; {name!r} occurs twice")
+
+
+def check_single(frame: pd.DataFrame, *names: str) -> None:
+    """A ValueError where a column of labels is missing or holds lists, which tell no groups apart."""
+    check_columns(frame, *names)
+    for name in names:
+        if frame[name].dtype == object and not all(isinstance(value, Hashable) for value in frame[name]):
+            raise ValueError(f"column {name!r} must hold single values, such as text or numbers, not lists")
 
 
 def as_numbers(values: pd.Series) -> np.ndarray:

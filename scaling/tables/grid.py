@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import check_names
+from ..inputs import check_names, check_single
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,7 @@ def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     axes = check_names("axes", axes, table)
+    check_single(table, *axes)
     for name in axes:
         missing = table[name].isna().to_numpy()
         if missing.any():

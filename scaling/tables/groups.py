@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import check_columns, check_names
+from ..inputs import as_numbers, check_columns, check_names
 from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def group_means(
     """
     import pandas as pd
 
+    tasks = _task_columns(table, groups)
     if overall in groups:
         raise ValueError(f"no group may have the name of the overall mean, {overall!r}; pass another as `overall`")
-    tasks = _task_columns(table, groups)
     means = {name: tasks[list(members)].mean(axis=1) for name, members in groups.items()}
     means[overall] = tasks.mean(axis=1)
     return pd.DataFrame(means)
@@ -124,7 +124,6 @@ def task_gaps(
 
 def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The tasks of the groups as float64, by their names in the groups."""
-    import pandas as pd
 
     check_unique(table, "a row a model")
     if not isinstance(groups, Mapping) or not groups:
@@ -133,7 +132,7 @@ def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> p
     renamed = table.rename(columns=lambda name: name if name in wanted else vtab_task(name))
     check_columns(renamed, *wanted)
     check_names("tasks of groups", wanted)
-    numbers = renamed[wanted].apply(pd.to_numeric, errors="coerce").astype(float)
+    numbers = renamed[wanted].apply(as_numbers)
     bad = np.argwhere(~np.isfinite(numbers.to_numpy()))
     if bad.size:
         row, column = bad[0]

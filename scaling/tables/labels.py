@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_frame
+from ..inputs import check_frame, check_same_index, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,17 +27,18 @@ def check_unique(table: pd.DataFrame, what: str) -> None:
 
 def labelled_row(table: pd.DataFrame, label: Any) -> int:
     """Place of the row of that label, or a ValueError that names near ones."""
-    labels = list(table.index)
-    if label not in labels:
-        names = [str(name) for name in labels]
+    place = table.index.get_loc(label) if isinstance(label, Hashable) and label in table.index else None
+    if not isinstance(place, int):
+        names = [str(name) for name in table.index]
         near = get_close_matches(str(label), names, n=3) or names
         raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
-    return labels.index(label)
+    return place
 
 
 def check_shapes(**values: ArrayLike) -> None:
-    """A ValueError where arrays are of shapes that do not broadcast."""
-    shapes = {name: np.shape(value) for name, value in values.items()}
+    """A ValueError where arrays are of shapes that do not broadcast, or Series name their rows differently."""
+    check_same_index(**values)
+    shapes = {name: numbers(name, value).shape for name, value in values.items()}
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
