@@ -63,10 +63,12 @@ def numbers(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must hold numbers: {error}") from None
 
 
-def check_number(name: str, value: Any, least: float = 0.0) -> None:
-    """A ValueError where an option is not one finite number of at least so much."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not least <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
+def check_number(name: str, value: Any, *, positive: bool = False) -> None:
+    """A ValueError where an option is not one finite number that is positive, or at least 0."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < np.inf or (positive and value == 0):
+        rule = "positive and finite" if positive else "a finite number of at least 0"
+        raise ValueError(f"{name} must be {rule}, got {value!r}")
 
 
 def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
@@ -183,12 +185,14 @@ def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
 
 
 def nullable_column(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """A column as float64, shape (n,), nan where it is null, or a ValueError that names the first row that is text."""
+    """A column as float64, shape (n,), nan where it is null, or a ValueError that names the first other row."""
     check_columns(frame, name)
     values = as_numbers(frame[name])
-    bad = np.flatnonzero(np.isnan(values) & frame[name].notna().to_numpy(dtype=bool))
+    bad = np.flatnonzero(~np.isfinite(values) & frame[name].notna().to_numpy(dtype=bool))
     if bad.size:
-        raise ValueError(f"column {name!r} must hold numbers or nothing; row {bad[0]} is {frame[name].iloc[bad[0]]!r}")
+        raise ValueError(
+            f"column {name!r} must hold finite numbers or nothing; row {bad[0]} is {frame[name].iloc[bad[0]]!r}"
+        )
     return values
 
 

@@ -43,7 +43,7 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     """
     import pandas as pd
 
-    check_number("max_expected", max_expected, np.finfo(float).tiny)
+    check_number("max_expected", max_expected, positive=True)
     frame = table.to_frame() if isinstance(table, pd.Series) else table
     check_frame(frame)
     check_columns(frame, *frame.columns)
