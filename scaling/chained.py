@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .errors import warning_lines
 from .fitting.fit import Fit
 from .frontier import FrontierFit
-from .inputs import check_positive, float_array
+from .inputs import check_positive, numbers
 from .intervals.bootstrap import BootstrapFit
 from .intervals.derived import independent_draws, widest
 from .notebook_view import NotebookView
@@ -113,7 +113,7 @@ class Chain(NotebookView):
         Warns:
             FitWarning: `extrapolation` more than a decade beyond the runs.
         """
-        compute = check_positive("compute", float_array("compute", compute))
+        compute = check_positive("compute", numbers("compute", compute))
         with np.errstate(over="ignore"):  # far below the runs: an error of inf is cut at 1
             median = self._accuracy(self.front.predict(compute))
         if level is None:

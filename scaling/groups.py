@@ -1,7 +1,7 @@
 """Labels of groups of points as numbers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,12 @@ def number_groups(groups: ArrayLike, n: int) -> tuple[list[Any], np.ndarray, np.
     Warns:
         UserWarning: two labels differ in their spelling alone.
     """
-    each = np.asarray(groups, dtype=object).ravel().tolist()
+    labels = np.asarray(groups, dtype=object)
+    each = labels.ravel().tolist()
     if len(each) != n:
-        raise ValueError(f"groups must have one label a point, shape ({n},), got {np.shape(groups)}")
+        raise ValueError(f"groups must have one label a point, shape ({n},), got {labels.shape}")
+    if not all(isinstance(label, Hashable) for label in each):
+        raise ValueError("groups must have one label a point, such as text or a number, got a list or a dict")
     is_null = np.array([label is None or str(label) in ("<NA>", "nan", "NaT") for label in each], dtype=bool)
     keys = [("of its own", row) if null else label for row, (label, null) in enumerate(zip(each, is_null, strict=True))]
     place = {key: number for number, key in enumerate(dict.fromkeys(keys))}

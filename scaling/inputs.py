@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +19,23 @@ if TYPE_CHECKING:
 __all__ = [
     "as_numbers",
     "check_accuracies",
-    "check_amount",
+    "check_choice",
     "check_columns",
     "check_fractions",
+    "check_frame",
     "check_inside",
     "check_names",
+    "check_number",
     "check_positive",
     "check_same_index",
+    "check_single",
     "check_whole",
     "column_of",
     "finished_rows",
-    "float_array",
     "loss_column",
     "model_names",
+    "nullable_column",
+    "numbers",
     "positive_column",
 ]
 
@@ -39,7 +44,7 @@ _FLAGS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0, 
 
 def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
     """Errors or accuracies as float64 in [0, 1], or a ValueError that names the row and asks about percent."""
-    values = float_array(name, values)
+    values = numbers(name, values)
     bad = np.flatnonzero(~((values.ravel() >= 0) & (values.ravel() <= 1)))
     if bad.size:
         value = values.ravel()[bad[0]]
@@ -48,12 +53,13 @@ def check_fractions(name: str, values: ArrayLike) -> np.ndarray:
     return values
 
 
-def float_array(name: str, values: ArrayLike) -> np.ndarray:
-    """The values as float64, of any shape, or a ValueError where one is no number; a time is none."""
+def numbers(name: str, values: ArrayLike) -> np.ndarray:
+    """The values as float64, or a ValueError: numpy would take dates for nanoseconds and drop imaginary parts."""
     try:
-        if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
-            raise TypeError("they are times")
-        return np.asarray(values, dtype=float)
+        found = np.asarray(values)
+        if found.dtype.kind in "cmM":
+            raise TypeError(f"got values of type {found.dtype}")
+        return found.astype(float)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
 
@@ -63,9 +69,18 @@ def check_whole(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def check_amount(name: str, value: Any, what: str = "") -> None:
-    if not (isinstance(value, int | float | np.integer | np.floating) and 0 < value < np.inf):
-        raise ValueError(f"{name} must be positive and finite{what}, got {value!r}")
+def check_number(name: str, value: Any, *, positive: bool = False, what: str = "") -> None:
+    """A ValueError where an option is not one finite number that is positive, or at least 0."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < np.inf or (positive and value == 0):
+        rule = "positive and finite" if positive else "a finite number of at least 0"
+        raise ValueError(f"{name} must be {rule}{what}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
+    """A ValueError where an option is none of the valid words."""
+    if not isinstance(value, str) or value not in (valid := tuple(valid)):
+        raise ValueError(f"{name} must be one of {tuple(valid)}, got {value!r}")
 
 
 _SMALLEST = np.finfo(float).tiny  # smaller numbers have fewer digits, and 1 / x overflows
@@ -104,24 +119,48 @@ def check_same_index(**values: Any) -> None:
             )
 
 
-def check_names(what: str, names: Sequence[str]) -> None:
-    """A ValueError where a list of column names is empty or a single text, whose letters would be taken for names."""
-    is_list = isinstance(names, Sequence | np.ndarray) and not isinstance(names, str) and len(names) > 0
-    if not is_list or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{what} must be a list of column names, got {names!r}")
+def check_names(what: str, names: Sequence[Any], table: pd.DataFrame | None = None) -> list[Any]:
+    """A list of names, each once, all of them columns of the table where one is given; a ValueError otherwise.
+
+    The letters of a single text would be taken for names.
+    """
+    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else []
+    if not listed or not all(isinstance(name, Hashable) for name in listed):
+        raise ValueError(f"{what} must be a list of one or more names, got {names!r}")
+    twice = [name for name, count in Counter(listed).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} must name each once; {twice[0]!r} occurs twice")
+    if table is not None:
+        check_columns(table, *listed)
+    return listed
 
 
-def check_columns(frame: pd.DataFrame, *names: str) -> None:
-    """A ValueError that names the columns that a table lacks, and near ones that it has."""
+def check_frame(frame: Any) -> None:
+    """A ValueError where a table is no DataFrame."""
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"a table must be a pandas DataFrame, got a {type(frame).__name__}")
+        raise ValueError(f"a table must be a pandas DataFrame, got {type(frame).__name__}")
+
+
+def check_columns(frame: pd.DataFrame, *names: Any) -> None:
+    """A ValueError that names the columns that a table lacks, and near ones that it has, or one that it has twice."""
+    check_frame(frame)
     for name in names:
         if not isinstance(name, Hashable) or name not in frame:
             columns = [str(column) if isinstance(column, str) else f"{column!r} (no text)" for column in frame.columns]
             near = get_close_matches(str(name), columns, n=3) or columns
             raise ValueError(f"column {name!r} is missing; there is {', '.join(near[:12])}")
+        if frame[name].ndim > 1:
+            raise ValueError(f"each column must occur once; {name!r} occurs twice")
+
+
+def check_single(frame: pd.DataFrame, *names: str) -> None:
+    """A ValueError where a column of labels is missing or holds lists, which tell no groups apart."""
+    check_columns(frame, *names)
+    for name in names:
+        if frame[name].dtype == object and not all(isinstance(value, Hashable) for value in frame[name]):
+            raise ValueError(f"column {name!r} must hold single values, such as text or numbers, not lists")
 
 
 def as_numbers(values: pd.Series) -> np.ndarray:
@@ -131,7 +170,12 @@ def as_numbers(values: pd.Series) -> np.ndarray:
     if values.dtype.kind in "mM":
         return np.full(len(values), np.nan)
     if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "if":
-        values = pd.to_numeric(values, errors="coerce")
+        try:
+            values = pd.to_numeric(values, errors="coerce")
+        except OverflowError:  # a whole number that float64 does not hold
+            values = values.map(lambda value: pd.to_numeric(str(value), errors="coerce"))
+    if values.dtype.kind == "c":
+        values = pd.Series(np.where(np.imag(values) == 0, np.real(values), np.nan))
     return values.to_numpy(dtype=float, na_value=np.nan)
 
 
@@ -143,6 +187,18 @@ def column_of(frame: pd.DataFrame, name: str) -> np.ndarray:
     if bad.size:
         value = frame[name].iloc[bad[0]]
         raise ValueError(f"column {name!r} must hold finite numbers; row {bad[0]} is {value} ({bad.size} such)")
+    return values
+
+
+def nullable_column(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """A column as float64, shape (n,), nan where it is null, or a ValueError that names the first other row."""
+    check_columns(frame, name)
+    values = as_numbers(frame[name])
+    bad = np.flatnonzero(~np.isfinite(values) & frame[name].notna().to_numpy(dtype=bool))
+    if bad.size:
+        raise ValueError(
+            f"column {name!r} must hold finite numbers or nothing; row {bad[0]} is {frame[name].iloc[bad[0]]!r}"
+        )
     return values
 
 
@@ -183,6 +239,8 @@ def check_accuracies(
 
 def model_names(names: Sequence[Any] | None, num_models: int) -> list[str]:
     """A name a model, "row 3" where there are none."""
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise ValueError(f"names must be a list of one label a model, got {names!r}")
     labels = [f"row {i}" for i in range(num_models)] if names is None else [str(name) for name in names]
     if len(labels) != num_models:
         raise ValueError(f"names must have one label a model, {num_models}, got {len(labels)}")
@@ -218,17 +276,16 @@ def finished_rows(runs: pd.DataFrame) -> np.ndarray:
 
 
 def _is_unfinished(runs: pd.DataFrame) -> np.ndarray:
+    check_frame(runs)
     missing = np.full(len(runs), np.nan)
     flag = _flags(runs, "cooled_down") if "cooled_down" in runs else missing
-    step, planned = (
-        runs[name].to_numpy(dtype=float, na_value=np.nan) if name in runs else missing
-        for name in ("step", "planned_steps")
-    )
+    step, planned = (nullable_column(runs, name) if name in runs else missing for name in ("step", "planned_steps"))
     return np.where(np.isnan(flag), step < planned, flag == 0)
 
 
 def _flags(runs: pd.DataFrame, name: str) -> np.ndarray:
     """A column of true and false, also as text, as 1, 0 and nan, shape (n,)."""
+    check_columns(runs, name)
     words = runs[name].astype(object)
     words = words.map(lambda value: _FLAGS.get(value.strip().lower(), value) if isinstance(value, str) else value)
     flags = as_numbers(words)

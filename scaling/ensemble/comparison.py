@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_positive
+from ..inputs import check_positive, check_same_index, numbers
 from ..laws import LAWS, Law, find_law
 from .holdout import Holdout, Window, find_windows
 
@@ -83,7 +83,8 @@ def check_pairs(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: they are not.
     """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    check_same_index(x=x, y=y)
+    x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
         raise ValueError(f"x and y must be one-dimensional, equally long and not empty, got {x.shape} and {y.shape}")
     return check_positive("x", x), check_positive("y", y)
@@ -111,7 +112,11 @@ def check_laws(laws: Sequence[str | Law] | None) -> list[Law]:
 
 def fit_quietly(law: Law, x: np.ndarray, y: np.ndarray, objective: str) -> Fit:
     """A fit whose warnings are only in it; a line is fitted to the accuracies 1 - x and 1 - y, on its own axes."""
-    return quiet_fit(law, x, y, objective) if law.link is None else quiet_fit(law, 1 - x, 1 - y)
+    if law.link is None:
+        return quiet_fit(law, x, y, objective)
+    if max(x.max(), y.max()) > 1:
+        raise FitError(f"{law.name} is a line between accuracies: x and y must be errors of at most 1, not costs")
+    return quiet_fit(law, 1 - x, 1 - y)
 
 
 def predict_quietly(fit: Fit, x: np.ndarray) -> np.ndarray:

@@ -117,7 +117,7 @@ def quiet_fit(law: Law, x: ArrayLike, y: ArrayLike, objective: str | None = None
 def objective_of(law: Law, options: Mapping[str, Any]) -> Objective:
     """The one asked for, or the law's default."""
     default = "log_least_squares" if law.link is None else "least_squares"
-    return find_objective(options["objective"] or default, options["delta"])
+    return find_objective(default if options["objective"] is None else options["objective"], options["delta"])
 
 
 def finished(

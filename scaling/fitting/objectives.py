@@ -32,7 +32,7 @@ def find_objective(name: str, delta: float | None = None) -> Objective:
     >>> find_objective("log_huber").delta
     0.001
     """
-    if name not in OBJECTIVES:
+    if not isinstance(name, str) or name not in OBJECTIVES:
         raise ValueError(f"objective must be one of {sorted(OBJECTIVES)}, got {name!r}")
     objective = OBJECTIVES[name]
     if delta is None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..groups import number_groups
-from ..inputs import check_columns, loss_column, positive_column
+from ..inputs import check_columns, check_frame, loss_column, positive_column
 from ..intervals.bootstrap import failed_draws
 from ..prediction import check_level
 from ..quantiles import expanded_level, student_quantile
@@ -52,8 +52,11 @@ def read_runs(
     groups: str | None, flops_per_param_image: float | None,
 ) -> Runs:  # fmt: skip
     """The columns that an allocation needs, checked; compute is k N D where there is no column of it."""
-    if len(frame) == 0:
+    check_frame(frame)
+    if frame.empty:
         raise ValueError("runs must have a row or more, got none")
+    if not isinstance(run, str):
+        raise ValueError(f"run must be the name of a column, got {run!r}")
     values = loss_column(frame, y)
     log_n, log_d = _log_column(frame, num_params), _log_column(frame, images_seen)
     if compute is not None:

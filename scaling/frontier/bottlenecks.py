@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_fractions, column_of, finished_rows, positive_column
+from ..inputs import check_columns, check_fractions, check_single, column_of, finished_rows, positive_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,8 @@ def bottlenecks(
     2     L  100.0   0.40       0.5        NaN     data
     3     L  900.0   0.20       NaN        NaN  unknown
     """
-    check_columns(runs, model, size, data, duration, y)
+    check_columns(runs, size, data, duration, y)
+    check_single(runs, model)
     table = _clean(runs, {"size": size, "data": data, "duration": duration}, y, model)
     is_used = finished_rows(runs)
     table = table[is_used].reset_index(drop=True)

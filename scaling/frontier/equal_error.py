@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..inputs import check_fractions, check_positive, check_same_index
+from ..inputs import check_fractions, check_positive, check_same_index, numbers
 from ..laws import Law
 from ..notebook_view import NotebookView
 from ..prediction import check_level
@@ -168,12 +168,17 @@ def cost_ratio(
     0          0.25  interpolation   2.97
     1          0.25            law   3.00
     """
+    import pandas as pd
+
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
     check_same_index(x=x, y=y, families=families, y_std=y_std, num_eval=num_eval, groups=groups)
     x, y = check_points(x, y)
     check_positive("x", x)
     labels = _check_labels("families", families, x)
+    for label in (reference, rival):
+        if np.ndim(label) > 0 or label is None or label is pd.NA:
+            raise ValueError(f"reference and rival must be two labels of families, got {label!r}")
     if reference == rival:
         raise ValueError(f"reference and rival must differ, got {rival!r} twice")
     groups = None if groups is None else _check_labels("groups", groups, x)
@@ -219,7 +224,7 @@ def _noise(y: np.ndarray, y_std: ArrayLike | None, num_eval: ArrayLike | None) -
         raise ValueError("give y_std or num_eval, not both")
     if num_eval is not None:
         return np.sqrt(sampling_variance("num_eval", check_fractions("y", y), num_eval))
-    std = np.asarray(0.0 if y_std is None else y_std, dtype=float)
+    std = numbers("y_std", 0.0 if y_std is None else y_std)
     if std.shape not in ((), y.shape):
         raise ValueError(f"y_std must be one number or of shape {y.shape}, got {std.shape}")
     std = np.array(np.broadcast_to(std, y.shape))
@@ -240,7 +245,7 @@ def _runs_of(
 def _check_targets(pair: list[FamilyRuns], targets: ArrayLike | None) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """The targets, shape (t,), and rows of the rival's runs that the reference does not span."""
     if targets is not None:
-        asked = check_positive("targets", np.atleast_1d(np.asarray(targets, dtype=float)).ravel())
+        asked = check_positive("targets", np.atleast_1d(numbers("targets", targets)).ravel())
         if asked.size == 0:
             raise ValueError("targets must hold an error or more, got none")
         if asked.max() > 1 and all(runs.y.max() <= 1 for runs in pair):

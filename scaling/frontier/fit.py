@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
-from ..inputs import check_positive, check_same_index
+from ..inputs import check_positive, check_same_index, numbers
 from ..intervals.bootstrap import BootstrapFit
 from ..laws import Law, find_law
 from ..prediction import Prediction, warn_beyond
@@ -88,7 +88,7 @@ class FrontierFit(SelectedFit):
         """
         limit = 1.0 if self.y.max() <= 1 else np.inf
         if not self.fit.law.increasing:
-            warn_beyond(check_positive("x", np.asarray(x, dtype=float)), self.x)
+            warn_beyond(check_positive("x", numbers("x", x)), self.x)
         with warnings.catch_warnings():
             warnings.filterwarnings(
                 "ignore", category=FitWarning, message=".*decades beyond"
@@ -210,7 +210,7 @@ def fit_frontier(
     (20, 0.3, 0.1)
     """
     check_selection(selection, "stochastic")
-    if objective == "binomial":
+    if isinstance(objective, str) and objective == "binomial":
         raise ValueError("objective 'binomial' needs the images of each error rate: take the points and fit_law")
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)

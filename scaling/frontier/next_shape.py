@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError
-from ..inputs import check_names, check_positive, column_of, loss_column, positive_column
+from ..inputs import check_names, check_number, check_positive, column_of, loss_column, numbers, positive_column
 from .curves import compute_grid, curve_on_grid
 from .shapes import DIMENSIONS
 
@@ -57,9 +57,14 @@ def next_shape(
     >>> next_shape(anchor, exponents, cost=body, target=4e8, num_heads=16)
     {'width': 1056, 'depth': 31, 'mlp_dim': 4128}
     """
+    if not isinstance(anchor, Mapping) or not isinstance(exponents, Mapping):
+        raise ValueError(f"anchor and exponents must be numbers by dimension, got {anchor!r} and {exponents!r}")
     if set(anchor) != set(exponents) or not anchor:
         raise ValueError(f"anchor and exponents must be of the same dimensions, got {[*anchor]} and {[*exponents]}")
-    start, powers = (np.array([float(values[name]) for name in anchor]) for values in (anchor, exponents))
+    start, powers = (
+        numbers(what, [values[name] for name in anchor])
+        for what, values in (("anchor", anchor), ("exponents", exponents))
+    )
     check_positive("anchor", start)
     if not np.isfinite(powers).all():
         raise ValueError(f"exponents must be finite, got {dict(exponents)}")
@@ -69,10 +74,10 @@ def next_shape(
         return dict(zip(anchor, values.tolist(), strict=True))
 
     if tau is not None and cost is None and target is None:
-        if not isinstance(tau, int | float | np.number) or not 0 < tau < np.inf:
-            raise ValueError(f"tau must be positive and finite, got {tau!r}")
-        log_tau = float(np.log(tau))
-    elif tau is None and cost is not None and target is not None:
+        check_number("tau", tau, positive=True)
+        log_tau = float(np.log(float(tau)))
+    elif tau is None and callable(cost) and target is not None:
+        check_number("target", target)
         log_tau = _log_tau_at(lambda value: cost(grown(value)), target)
     else:
         raise ValueError("give tau=, or cost= and target=, and not both")
@@ -86,6 +91,8 @@ def _check_multiples(
     anchor: Mapping[str, float], multiples: Mapping[str, int] | None, num_heads: int | None
 ) -> dict[str, int]:
     """What each dimension is rounded to a multiple of."""
+    if not isinstance(multiples, Mapping | None):
+        raise ValueError(f"multiples must be whole numbers by dimension, got {multiples!r}")
     given = {**(multiples or {}), **({} if num_heads is None else {"num_heads": num_heads})}
     for name, unit in given.items():
         if name not in (*anchor, "num_heads"):
@@ -132,14 +139,13 @@ def best_shapes(
     """
     import pandas as pd
 
-    if len(runs) == 0:
+    dimensions = check_names("dimensions", dimensions, runs)
+    if runs.empty:
         raise ValueError("runs must have a row or more, got none")
-    check_names("dimensions", dimensions)
     log_c = np.log(positive_column(runs, compute))
     loss = loss_column(runs, y)
     shape = np.stack([column_of(runs, name) for name in dimensions], axis=1)
-    if not min_decades >= 0:
-        raise ValueError(f"min_decades must not be negative, got {min_decades!r}")
+    check_number("min_decades", min_decades)
     shapes, place = np.unique(shape, axis=0, return_inverse=True)
     grid, members = compute_grid(log_c), [place.ravel() == k for k in range(len(shapes))]
     curves = np.stack([curve_on_grid(log_c[member], loss[member], grid) for member in members])

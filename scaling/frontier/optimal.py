@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..inputs import check_positive, finished_rows
+from ..inputs import check_names, check_number, check_positive, finished_rows, numbers
 from ..prediction import check_level, warn_beyond
 from .allocation import AllocationFit, Runs, read_runs
 from .envelope import fit_envelope
@@ -107,7 +107,7 @@ class OptimalAllocation:
         """
         import pandas as pd
 
-        compute = check_positive("compute", np.asarray(compute, dtype=float)).ravel()
+        compute = check_positive("compute", numbers("compute", compute)).ravel()
         self._warn_beyond_sizes(compute)
         warn_beyond(compute, np.exp(self.runs.log_c), "compute")
         parts = []
@@ -287,16 +287,13 @@ def optimal_allocation(
 def _check_options(
     approaches: Sequence[str], budgets: Sequence[float] | None, tolerance: float, smoothing: float, k: float | None
 ) -> None:
-    unknown = [name for name in approaches if name not in APPROACHES]
-    if unknown or isinstance(approaches, str) or len(approaches) == 0:
+    if not set(check_names("approaches", approaches)) <= set(APPROACHES):
         raise ValueError(f"approaches must be some of {APPROACHES}, got {approaches!r}")
-    if budgets is not None and (
-        np.ndim(budgets) != 1 or len(budgets) == 0 or not np.all(np.asarray(budgets, dtype=float) > 0)
-    ):
-        raise ValueError(f"budgets must be positive amounts of compute, got {budgets!r}")
-    if not 0 < tolerance < np.inf:
-        raise ValueError(f"tolerance must be positive, such as 0.1, got {tolerance!r}")
-    if not 0 <= smoothing < np.inf:
-        raise ValueError(f"smoothing must be 0 or more, got {smoothing!r}")
-    if k is not None and not (isinstance(k, int | float | np.number) and 0 < k < np.inf):
-        raise ValueError(f"flops_per_param_image must be positive, got {k!r}")
+    if budgets is not None:
+        amounts = check_positive("budgets", numbers("budgets", budgets))
+        if amounts.ndim != 1 or amounts.size == 0:
+            raise ValueError(f"budgets must be a list of positive amounts of compute, got {budgets!r}")
+    check_number("tolerance", tolerance, positive=True)
+    check_number("smoothing", smoothing)
+    if k is not None:
+        check_number("flops_per_param_image", k, positive=True)

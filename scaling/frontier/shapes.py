@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_names, check_positive, finished_rows, loss_column, positive_column
+from ..inputs import check_names, check_positive, finished_rows, loss_column, numbers, positive_column
 from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
@@ -94,7 +94,7 @@ class ShapeFit:
             reason = self.reasons.get(dimension, f"the dimensions are {[*self.center]}")
             raise FitError(f"no optimum of {dimension!r}: {reason}")
         draws = self.draws[dimension]
-        compute = check_positive("compute", np.asarray(compute, dtype=float))
+        compute = check_positive("compute", numbers("compute", compute))
         warn_beyond(compute, draws.fit.x[:, 1], "compute")
         value = np.exp(log_optimum(draws.fit.params, np.log(compute)))
         if level is None:
@@ -161,9 +161,9 @@ def fit_shapes(
     >>> float(shapes.exponents["s"].round(4)[0])  # 0.6 / (0.5 + 1)
     0.4
     """
-    if len(runs) == 0:
+    dimensions = check_names("dimensions", dimensions, runs)
+    if runs.empty:
         raise ValueError("runs must have a row or more, got none")
-    check_names("dimensions", dimensions)
     runs = runs[finished_rows(runs)]
     _check_one_family(runs)
     t = positive_column(runs, compute)
@@ -198,9 +198,9 @@ def _center(shape: dict[str, np.ndarray], center: Mapping[str, float] | None) ->
     if center is None:
         counted = {name: np.unique(column, return_counts=True) for name, column in shape.items()}
         return {name: float(found[np.argmax(counts)]) for name, (found, counts) in counted.items()}
-    if set(center) != set(shape):
-        raise ValueError(f"center must have a value for each of {list(shape)}, got {dict(center)}")
-    return {name: float(center[name]) for name in shape}
+    if not isinstance(center, Mapping) or set(center) != set(shape):
+        raise ValueError(f"center must have a value for each of {list(shape)}, got {center!r}")
+    return {name: float(numbers(f"center of {name!r}", center[name])) for name in shape}
 
 
 def _fitted(

@@ -37,6 +37,6 @@ def find_law(law: str | Law) -> Law:
         return law
     if isinstance(law, str) and (match := _BROKEN.fullmatch(law)):
         return broken_power(int(match[1]))
-    if law not in LAWS:
+    if not isinstance(law, str) or law not in LAWS:
         raise ValueError(f"law must be one of {sorted(LAWS)} or broken_power_2 to broken_power_9, got {law!r}")
     return LAWS[law]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
-from ..inputs import check_amount, check_whole
+from ..inputs import check_number, check_whole
 from .result import PublishedFit, check_points, straight_line
 
 __all__ = ["alabdulmohsin2022_m1", "alabdulmohsin2022_m2", "alabdulmohsin2022_m3", "alabdulmohsin2022_m4"]
@@ -149,7 +149,7 @@ def alabdulmohsin2022_m4(
     x, y = _curve("alabdulmohsin2022_m4", x, y, min_points=5)
     for name, value in (("e0", e0), ("up_bound", up_bound)):
         if value is not None:
-            check_amount(name, value)
+            check_number(name, value, positive=True)
     largest_c, least_e0 = _largest_c(y), float(y.max()) + _MARGIN
     most_e0 = np.inf if up_bound is None else up_bound + _MARGIN
     first_e0 = least_e0 if e0 is None else float(e0)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_amount, float_array
+from ..inputs import check_number, numbers
 from ..laws.additive import log_optimum
 from .result import PublishedFit, check_pairs, least_of_grid
 
@@ -67,7 +67,7 @@ def hoffmann2022(
     x, y = check_pairs("hoffmann2022", x, y, min_points=5)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction must be one of {_REDUCTIONS}, got {reduction!r}")
-    check_amount("delta", delta)
+    check_number("delta", delta, positive=True)
     log_x, log_y = np.log(x), np.log(y)
     share = 1.0 if reduction == "sum" else 1 / y.size
     starts = _starts(log_x, log_y, delta, num_starts)
@@ -97,7 +97,7 @@ def compute_optimal_params(params: Mapping[str, float], compute: ArrayLike) -> n
     >>> float(compute_optimal_params(HOFFMANN_2022, 5.88e23).round(-9))  # the compute of Chinchilla
     41000000000.0
     """
-    (log_n, _), _ = log_optimum(params, np.log(float_array("compute", compute) / _FLOPS_PER_PARAM_AND_TOKEN))
+    (log_n, _), _ = log_optimum(params, np.log(numbers("compute", compute) / _FLOPS_PER_PARAM_AND_TOKEN))
     return np.exp(log_n)
 
 

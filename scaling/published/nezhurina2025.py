@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_amount
+from ..inputs import check_number
 from .result import PublishedFit, check_points, law_value, least_of_grid
 
 __all__ = ["nezhurina2025"]
@@ -46,7 +46,7 @@ def nezhurina2025(
         FitError: fewer frontier points than parameters, or all x or all y equal; no start converged.
     """
     if max_x is not None:
-        check_amount("max_x", max_x)
+        check_number("max_x", max_x, positive=True)
     x, y = check_points("nezhurina2025", x, y, min_points=2)
     keep = _binned_frontier(x, y, num_edges)
     keep = keep[x[keep] <= (np.inf if max_x is None else max_x)]

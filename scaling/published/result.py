@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_whole, float_array
+from ..inputs import check_whole, numbers
 from ..laws import find_law
 
 __all__ = ["PublishedFit", "check_pairs", "check_points", "law_value", "least_of_grid", "straight_line"]
@@ -45,7 +45,7 @@ class PublishedFit:
         Raises:
             ValueError: x is not positive and finite, or has not the shape that the law takes.
         """
-        x = float_array("x", x)
+        x = numbers("x", x)
         if self.law == "additive" and (x.ndim == 0 or x.shape[-1] != 2):
             raise ValueError(f"x must have the shape (..., 2) = N, D for 'additive', got {x.shape}")
         _check_values("x", x.reshape(-1, 2) if self.law == "additive" else x.ravel())
@@ -56,7 +56,7 @@ class PublishedFit:
         return float(np.sqrt(np.mean(self._squared_log_errors(x, y))))
 
     def _squared_log_errors(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        y = float_array("y", y)
+        y = numbers("y", y)
         predicted = self.predict(x)
         if predicted.shape != y.shape:
             raise ValueError(f"y must have one value for each x, got shapes {y.shape} and {np.shape(x)}")
@@ -114,7 +114,7 @@ def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) ->
         ValueError: their shapes differ, or a row is not positive and finite.
         FitError: fewer rows than `min_points`, or all x or all y equal.
     """
-    x, y = float_array("x", x), float_array("y", y)
+    x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
     return _checked(estimator, x, y, min_points)
@@ -122,7 +122,7 @@ def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) ->
 
 def check_pairs(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
     """x of shape (n, 2) and y of shape (n,), as float64. Raises: as `check_points`."""
-    x, y = float_array("x", x), float_array("y", y)
+    x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 2 or x.shape[1] != 2 or y.shape != x.shape[:1]:
         raise ValueError(f"x must have the shape (n, 2) = N, D and y (n,), got {x.shape} and {y.shape}")
     return _checked(estimator, x, y, min_points)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_same_index, float_array
+from ..inputs import check_same_index, numbers
 
 __all__ = ["check_points", "convex_hull", "not_beaten_by", "pareto_frontier"]
 
@@ -89,7 +89,7 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
 def check_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Both as float64 arrays of one shape (n,), or an error that names the rows that are not finite."""
     check_same_index(x=x, y=y)
-    x, y = float_array("x", x), float_array("y", y)
+    x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
     bad = np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..inputs import check_choice
 from .hulls import convex_hull, pareto_frontier
 
 __all__ = ["HULL_AXES", "SELECTIONS", "check_hull_axes", "check_selection", "drawn_selection", "select"]
@@ -12,14 +13,12 @@ HULL_AXES = ("linear", "log")  # both axes alike
 
 def check_selection(selection: str, *others: str) -> None:
     """Raises a ValueError for one that is neither a selection of points nor among the others."""
-    if selection not in (*SELECTIONS, *others):
-        raise ValueError(f"selection must be one of {(*SELECTIONS, *others)}, got {selection!r}")
+    check_choice("selection", selection, (*SELECTIONS, *others))
 
 
 def check_hull_axes(hull_axes: str, selection: str, x: np.ndarray, y: np.ndarray) -> None:
     """Raises a ValueError for unknown axes, for a selection that has no hull, and for values without a logarithm."""
-    if hull_axes not in HULL_AXES:
-        raise ValueError(f"hull_axes must be one of {HULL_AXES}, got {hull_axes!r}")
+    check_choice("hull_axes", hull_axes, HULL_AXES)
     if hull_axes == "log" and selection != "convex_hull":
         raise ValueError(f"hull_axes='log' goes with selection='convex_hull', got {selection!r}")
     for name, values in (("x", x), ("y", y)) if hull_axes == "log" else ():

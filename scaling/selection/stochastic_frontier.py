@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_amount, check_positive
+from ..inputs import check_number, check_positive
 from ..intervals.bootstrap import BootstrapFit
 from ..laws import Law, find_law
 from .draw_warnings import outside_own_draws, rough_ends
@@ -235,7 +235,7 @@ def _check_law(law: Law, noise_std: float | None) -> None:
     if law.num_inputs != 1 or law.link is not None:
         raise ValueError(f"selection='stochastic' takes a law of one variable and positive values, got {law.name!r}")
     if noise_std is not None:
-        check_amount("noise_std", noise_std, ", a standard deviation of log y")
+        check_number("noise_std", noise_std, positive=True, what=", a standard deviation of log y")
 
 
 def _check_runs(law: Law, x: np.ndarray, y: np.ndarray) -> None:

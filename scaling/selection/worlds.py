@@ -84,7 +84,7 @@ def check_options(
 ) -> None:
     """Which options go together."""
     check_whole("num_draws", num_draws, 1)
-    if intervals is not None and intervals not in INTERVALS:
+    if intervals is not None and not (isinstance(intervals, str) and intervals in INTERVALS):
         raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
     if selection == "stochastic" and (intervals is not None or groups is not None):
         raise ValueError(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns, check_same_index
-from .labels import check_unique, labelled_row, names_of
+from ..inputs import check_choice, check_columns, check_names, check_same_index, numbers
+from .labels import check_unique, labelled_row
 from .rounding import float_slack, half_unit, mean_rounding, printed_decimals
 
 if TYPE_CHECKING:
@@ -91,13 +91,12 @@ def audit_summary(
     """
     import pandas as pd
 
-    if statistic not in _STATISTICS:
-        raise ValueError(f"statistic must be one of {tuple(_STATISTICS)}, got {statistic!r}")
+    check_choice("statistic", statistic, _STATISTICS)
     if isinstance(table, pd.Series) != isinstance(printed, pd.Series):
         raise ValueError("table and printed must both be a Series or both a DataFrame")
-    if not groups:
-        raise ValueError("groups must name at least one group of tasks, got none")
-    members = {group: names_of(f"group {group!r}", tasks) for group, tasks in groups.items()}
+    if not isinstance(groups, Mapping) or not groups:
+        raise ValueError(f"groups must name at least one group of tasks, got {groups!r}")
+    members = {group: check_names(f"group {group!r}", tasks) for group, tasks in groups.items()}
     if isinstance(table, pd.Series):
         return _summary("", table, printed, members, statistic, exact)
     check_unique(table, "a row a model")
@@ -124,11 +123,11 @@ def _summary(
 ) -> pd.DataFrame:
     places = {group: [_place(values, label, group) for label in members] for group, members in groups.items()}
     of_groups = sorted({place for members in places.values() for place in members})
-    numbers, halves = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    numbers[of_groups] = _finite(f"values of {name}" if name else "values", values.iloc[of_groups])
+    known, halves = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    known[of_groups] = _finite(f"values of {name}" if name else "values", values.iloc[of_groups])
     halves[of_groups] = half_unit(printed_decimals(values.iloc[of_groups].to_numpy(dtype=object)))
     shown = [printed.iloc[_place(printed, group, "printed")] for group in groups]
-    expected = [_STATISTICS[statistic](numbers[of]) for of in places.values()]
+    expected = [_STATISTICS[statistic](known[of]) for of in places.values()]
     tolerance = [0.0 if exact else _rounding(statistic, halves[of]) for of in places.values()]
     where = [f"{label_text(group)} {name}".strip() for group in groups]
     checks = audit_values(shown, expected, where=where, follows_tolerance=tolerance, kind="summary")
@@ -167,8 +166,8 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    if not claimed:
-        raise ValueError("claimed must name at least one column, got none")
+    if not isinstance(claimed, Mapping) or not claimed:
+        raise ValueError(f"claimed must name at least one column and its sign, got {claimed!r}")
     if isinstance(values, pd.Series):
         values = values.to_frame("" if values.name is None else values.name).T
     check_columns(values, *claimed)
@@ -177,13 +176,13 @@ def audit_signs(values: Any, claimed: Mapping[Any, int]) -> pd.DataFrame:
         if sign not in (1, -1):
             raise ValueError(f"a claimed sign must be 1 or -1, got {sign!r} for {name!r}")
         column = values[name].dropna()
-        numbers = _finite(str(name), column)
-        beyond = np.where(sign * numbers < 0, numbers, 0.0)
+        printed = _finite(str(name), column)
+        beyond = np.where(sign * printed < 0, printed, 0.0)
         tolerance = half_unit(printed_decimals(column.to_numpy(dtype=object)))
         where = [f"{label_text(label)} {name}".strip() for label in column.index]
         details = ["said to be " + ("positive" if sign > 0 else "negative")] * len(where)
         consistent = np.abs(beyond) <= tolerance
-        parts.append(checks_table("sign", where, numbers, np.zeros(len(where)), tolerance, consistent, details, beyond))
+        parts.append(checks_table("sign", where, printed, np.zeros(len(where)), tolerance, consistent, details, beyond))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -211,6 +210,8 @@ def audit_repeats(entries: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
     first: dict[Any, tuple[Any, Any]] = {}
     none = np.zeros(0)
     parts = [checks_table("repeat", [], none, none, none, none, [])]
+    if not isinstance(entries, Iterable) or not all(isinstance(entry, tuple) and len(entry) == 3 for entry in entries):
+        raise ValueError(f"entries must be a list of (quantity, place, value), got {entries!r}")
     for quantity, place, value in entries:
         if quantity not in first:
             first[quantity] = place, value
@@ -255,6 +256,8 @@ def checks_table(
     """The result of an audit: columns `CHECKS`."""
     import pandas as pd
 
+    if isinstance(where, str) or not isinstance(where, Iterable | None):
+        raise ValueError(f"where must be a list of names, got {where!r}")
     names = [f"entry {i}" for i in range(len(printed))] if where is None else [label_text(name) for name in where]
     if len(names) != len(printed):
         raise ValueError(f"where must name each of {len(printed)} checks, got {len(names)}")
@@ -278,22 +281,22 @@ def _place(series: pd.Series, label: Any, group: Any) -> int:
 def _finite(name: str, values: Any) -> np.ndarray:
     """Numbers, also of strings, shape (n,)."""
     flat = np.atleast_1d(np.asarray(values, dtype=object)).ravel()
-    numbers = np.array([_number(value) for value in flat], dtype=float)
-    bad = np.flatnonzero(~np.isfinite(numbers))
+    found = np.array([_number(value) for value in flat], dtype=float)
+    bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
         raise ValueError(f"{name} must be finite numbers; entry {bad[0]} is {flat[bad[0]]}")
-    return numbers
+    return found
 
 
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):  # pd.NA, words
+    except (TypeError, ValueError, OverflowError):  # pd.NA, words
         return np.nan
 
 
 def _tolerances(values: ArrayLike, size: int) -> np.ndarray:
-    tolerance = np.asarray(values, dtype=float)
+    tolerance = numbers("follows_tolerance", values)
     if tolerance.shape not in ((), (size,)) or not (np.isfinite(tolerance) & (tolerance >= 0)).all():
         raise ValueError(f"follows_tolerance must be at least 0 and finite, shape () or {(size,)}, got {values!r}")
     return tolerance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_positive
+from ..inputs import check_positive, numbers
 from .labels import check_shapes
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def chip_days(core_days: ArrayLike, cores_per_chip: float = CORES_PER_CHIP) -> n
     >>> float(chip_days(9900))
     4950.0
     """
+    check_shapes(core_days=core_days, cores_per_chip=cores_per_chip)
     return _positive("core_days", core_days) / _positive("cores_per_chip", cores_per_chip)
 
 
@@ -70,10 +71,10 @@ def pairwise_ratios(costs: Mapping[str, float] | pd.Series) -> pd.DataFrame:
     """
     import pandas as pd
 
-    series = pd.Series(costs, dtype=float)
-    values = check_positive("costs", series.to_numpy())
+    series = pd.Series(costs)
+    values = _positive("costs", series)
     return pd.DataFrame(values[:, None] / values, index=series.index, columns=series.index)
 
 
 def _positive(name: str, values: ArrayLike) -> np.ndarray:
-    return check_positive(name, np.asarray(values, dtype=float))
+    return check_positive(name, numbers(name, values))

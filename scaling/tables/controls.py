@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, column_of, positive_column
+from ..inputs import check_columns, check_names, column_of, positive_column
 from .factors import describe_difference, factor_codes, is_unknown, unequal_pair
-from .labels import names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +87,7 @@ def check_comparison(
     pairs["is_equal"] = [name not in unequal for name in factors]
     is_controlled = len(unequal) == 1 and not is_unknown(*unequal.values())
     controls = _controls(table, (a, b), factors, list(unequal), metric) if len(unequal) > 1 else _no_controls()
-    sizes = _amounts(table, a, b, names_of("amounts", amounts, table) if len(amounts) else [])
+    sizes = _amounts(table, a, b, check_names("amounts", amounts, table) if amounts != () else [])
     caveats = _caveats(unequal, is_controlled, controls, sizes)
     numbers = column_of(table, metric)
     difference = float(numbers[b] - numbers[a])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..inputs import as_numbers, check_columns, check_frame, check_number
 from .audit import checks_table, label_text
 from .rounding import half_unit, printed_decimals
 
@@ -40,15 +41,16 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
     >>> audit_duplicates(errors)["where"].tolist()
     ['count = distance']
     """
-    if not max_expected > 0:
-        raise ValueError(f"max_expected must be above 0, got {max_expected!r}")
     import pandas as pd
 
+    check_number("max_expected", max_expected, positive=True)
     frame = table.to_frame() if isinstance(table, pd.Series) else table
+    check_frame(frame)
+    check_columns(frame, *frame.columns)
     frame = frame.loc[:, [_is_numeric(column) for _, column in frame.items()]]
     if frame.shape[1] == 0:
         raise ValueError("the table has no column of numbers")
-    values = frame.apply(pd.to_numeric).to_numpy(dtype=float, na_value=np.nan)
+    values = np.stack([as_numbers(column) for _, column in frame.items()], axis=1)
     chance = np.array([_chance(column, frame.iloc[:, i]) for i, column in enumerate(values.T)])
     a, b = np.triu_indices(len(frame), k=1)
     equal = values[a] == values[b]
@@ -67,10 +69,8 @@ def audit_duplicates(table: pd.DataFrame | pd.Series, *, max_expected: float = 0
 
 def _is_numeric(column: pd.Series) -> bool:
     """Numbers, or strings of numbers."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(column, errors="coerce")
-    return column.dtype != bool and bool(numbers.notna().any() and (numbers.notna() | column.isna()).all())
+    is_known = ~np.isnan(as_numbers(column))
+    return column.dtype != bool and bool(is_known.any() and (is_known | column.isna()).all())
 
 
 def _chance(column: np.ndarray, printed: pd.Series) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions, check_same_index
+from ..inputs import check_fractions
 from .labels import check_shapes
 
 __all__ = ["error_cut"]
@@ -27,7 +27,6 @@ def error_cut(error_old: ArrayLike, error_new: ArrayLike) -> np.ndarray:
     >>> error_cut([1 - 0.8754, 1 - 0.9937], [1 - 0.8855, 1 - 0.9950]).round(2)
     array([0.08, 0.21])
     """
-    check_same_index(error_old=error_old, error_new=error_new)
     check_shapes(error_old=error_old, error_new=error_new)
     old, new = check_fractions("error_old", error_old), check_fractions("error_new", error_new)
     if np.any(old == 0):

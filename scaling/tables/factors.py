@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import column_of
-from .labels import check_unique, labelled_row, names_of
+from ..inputs import check_columns, check_names, check_single, column_of, nullable_column
+from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +148,7 @@ def factor_ranges(differences: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    kept = differences[~differences["refused"].astype(bool)]
+    kept = _kept(differences)
     grouped = kept.groupby("factor")["difference"].agg(num_pairs="count", lowest="min", mean="mean", highest="max")
     size = kept["difference"].abs().groupby(kept["factor"]).mean()
     return pd.DataFrame(grouped).reindex(size.sort_values(ascending=False).index)
@@ -182,7 +182,7 @@ def factor_steps(differences: pd.DataFrame) -> pd.DataFrame:
 
 def one_direction(differences: pd.DataFrame) -> pd.DataFrame:
     """The pairs that were not refused, turned so that two values of a factor always stand in one order."""
-    kept = differences[~differences["refused"].astype(bool)].reset_index(drop=True)
+    kept = _kept(differences).reset_index(drop=True)
     steps = list(zip(kept["factor"], kept["value_a"], kept["value_b"], strict=True))
     first: dict[tuple[Any, Any, Any], bool] = {}
     turn = np.zeros(len(steps), dtype=bool)
@@ -194,6 +194,14 @@ def one_direction(differences: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(**turned, difference=kept["difference"].where(~turn, -kept["difference"]))
 
 
+def _kept(differences: pd.DataFrame) -> pd.DataFrame:
+    """The pairs that were not refused."""
+    check_single(differences, "factor", "value_a", "value_b")
+    check_columns(differences, "refused", "row_a", "row_b")
+    numbers = nullable_column(differences, "difference")
+    return differences.assign(difference=numbers)[~differences["refused"].astype(bool)]
+
+
 def factor_codes(table: pd.DataFrame, factors: Sequence[str]) -> np.ndarray:
     """The values of factors as whole numbers, shape (rows, factors); -1 is null, which is equal to nothing.
 
@@ -202,11 +210,9 @@ def factor_codes(table: pd.DataFrame, factors: Sequence[str]) -> np.ndarray:
     """
     import pandas as pd
 
-    names = names_of("factors", factors, table)
+    names = check_names("factors", factors, table)
     check_unique(table, "a row")
-    for name in names:
-        if not all(pd.api.types.is_hashable(value) for value in table[name]):
-            raise ValueError(f"column {name!r} must hold single values, such as text or numbers, not lists")
+    check_single(table, *names)
     return np.stack([pd.factorize(table[name])[0] for name in names], axis=1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .labels import names_of
+from ..inputs import check_names, check_single
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,8 @@ def missing_cells(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    axes = names_of("axes", axes, table)
+    axes = check_names("axes", axes, table)
+    check_single(table, *axes)
     for name in axes:
         missing = table[name].isna().to_numpy()
         if missing.any():

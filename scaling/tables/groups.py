@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import check_columns
-from .labels import check_unique, labelled_row, names_of
+from ..inputs import as_numbers, check_columns, check_names
+from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,9 +70,9 @@ def group_means(
     """
     import pandas as pd
 
+    tasks = _task_columns(table, groups)
     if overall in groups:
         raise ValueError(f"no group may have the name of the overall mean, {overall!r}; pass another as `overall`")
-    tasks = _task_columns(table, groups)
     means = {name: tasks[list(members)].mean(axis=1) for name, members in groups.items()}
     means[overall] = tasks.mean(axis=1)
     return pd.DataFrame(means)
@@ -124,18 +124,15 @@ def task_gaps(
 
 def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The tasks of the groups as float64, by their names in the groups."""
-    import pandas as pd
 
     check_unique(table, "a row a model")
-    if not groups:
-        raise ValueError("groups must name at least one group of tasks, got none")
-    wanted = [task for name, members in groups.items() for task in names_of(f"group {name!r}", members)]
+    if not isinstance(groups, Mapping) or not groups:
+        raise ValueError(f"groups must name at least one group of tasks, got {groups!r}")
+    wanted = [task for name, members in groups.items() for task in check_names(f"group {name!r}", members)]
     renamed = table.rename(columns=lambda name: name if name in wanted else vtab_task(name))
     check_columns(renamed, *wanted)
-    twice = [task for task in wanted if (renamed.columns == task).sum() > 1 or wanted.count(task) > 1]
-    if twice:
-        raise ValueError(f"each task must occur once; {twice[0]!r} occurs twice")
-    numbers = renamed[wanted].apply(pd.to_numeric, errors="coerce").astype(float)
+    check_names("tasks of groups", wanted)
+    numbers = renamed[wanted].apply(as_numbers)
     bad = np.argwhere(~np.isfinite(numbers.to_numpy()))
     if bad.size:
         row, column = bad[0]

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns
+from ..inputs import check_frame, check_same_index, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_shapes", "check_unique", "labelled_row", "names_of"]
-
-
-def names_of(what: str, names: Sequence[Any], table: pd.DataFrame | None = None) -> list[Any]:
-    """A list of names, each once, all of them columns of the table where one is given; a ValueError otherwise."""
-    if isinstance(names, str) or not len(names):
-        raise ValueError(f"{what} must be a list of one or more names, got {names!r}")
-    listed = list(names)
-    twice = [name for place, name in enumerate(listed) if name in listed[:place]]
-    if twice:
-        raise ValueError(f"{what} must name each once; {twice[0]!r} occurs twice")
-    if table is not None:
-        check_columns(table, *listed)
-    return listed
+__all__ = ["check_shapes", "check_unique", "labelled_row"]
 
 
 def check_unique(table: pd.DataFrame, what: str) -> None:
     """A ValueError that names the labels that occur twice."""
+    check_frame(table)
     twice = table.index[table.index.duplicated()]
     if len(twice):
         raise ValueError(f"the index must name {what} once; {twice[0]!r} occurs twice ({len(twice)} such)")
@@ -39,17 +27,18 @@ def check_unique(table: pd.DataFrame, what: str) -> None:
 
 def labelled_row(table: pd.DataFrame, label: Any) -> int:
     """Place of the row of that label, or a ValueError that names near ones."""
-    labels = list(table.index)
-    if label not in labels:
-        names = [str(name) for name in labels]
+    place = table.index.get_loc(label) if isinstance(label, Hashable) and label in table.index else None
+    if not isinstance(place, int):
+        names = [str(name) for name in table.index]
         near = get_close_matches(str(label), names, n=3) or names
         raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
-    return labels.index(label)
+    return place
 
 
 def check_shapes(**values: ArrayLike) -> None:
-    """A ValueError where arrays are of shapes that do not broadcast."""
-    shapes = {name: np.shape(value) for name, value in values.items()}
+    """A ValueError where arrays are of shapes that do not broadcast, or Series name their rows differently."""
+    check_same_index(**values)
+    shapes = {name: numbers(name, value).shape for name, value in values.items()}
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:

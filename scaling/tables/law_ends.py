@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions, positive_column
+from ..inputs import check_columns, check_fractions, check_same_index, positive_column
 from ..laws import find_law
 from .audit import checks_table
 from .rounding import half_unit, printed_decimals
@@ -49,6 +49,8 @@ def audit_law_ends(laws: pd.DataFrame, chance_error: ArrayLike, *, where: Sequen
     >>> checks.printed.round(2).tolist(), checks.is_consistent.tolist()
     ([1.39, 0.9], [False, True])
     """
+    check_columns(laws, *_LAW.params)
+    check_same_index(laws=laws["a"], chance_error=chance_error)
     params = np.stack([positive_column(laws, name) for name in _LAW.params], axis=1)
     chance = check_fractions("chance_error", chance_error)
     if chance.shape not in ((), (len(params),)):

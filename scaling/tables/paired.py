@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cells import CELL_COLUMNS, last_rows, number_rows
 from ..errors import FitWarning, issue
-from ..inputs import check_columns
+from ..inputs import check_columns, check_single, column_of, nullable_column
 from ..prediction import check_level
 from ..quantiles import student_quantile
 
@@ -60,6 +60,9 @@ def paired_difference(
     import pandas as pd
 
     check_level(level)
+    for name, columns in (("by", by), ("along", along)):
+        if isinstance(columns, str) or not isinstance(columns, Iterable | None):
+            raise ValueError(f"{name} must be a list of columns, got {columns!r}")
     runs = _runs_of(records, column, factor, (a, b), [*(by or ()), *along])
     identity = [name for name in (*CELL_COLUMNS, *(by or ())) if name in runs and name not in (factor, *along)]
     runs["_pair"] = number_rows(runs, list(dict.fromkeys(identity)))
@@ -80,10 +83,12 @@ def paired_difference(
 def _runs_of(
     records: pd.DataFrame, column: str, factor: str, values: tuple[Any, Any], others: Sequence[str]
 ) -> pd.DataFrame:
-    check_columns(records, "run_id", "step", "weights", column, factor, *others)
+    check_single(records, "run_id", "weights", factor, *others)
+    check_columns(records, "step", column)
+    records = records.assign(step=column_of(records, "step"))
     known = records[factor].dropna().unique().tolist()
     for value in values:
-        if value not in known:
+        if not records[factor].isin([value]).any():
             raise ValueError(f"column {factor!r} has no {value!r}; there is {', '.join(map(str, known[:12]))}")
     if values[0] == values[1]:
         raise ValueError(f"a and b must be two values of {factor!r}, got {values[0]!r} twice")
@@ -94,7 +99,6 @@ def _pairs(
     runs: pd.DataFrame, column: str, factor: str, values: tuple[Any, Any], identity: Sequence[str]
 ) -> pd.DataFrame:
     """Columns a and b: the quantity of the two runs of each pair, by the number of the pair."""
-    import pandas as pd
 
     twice = runs[runs.duplicated(["_pair", factor], keep=False)]
     if len(twice):
@@ -103,7 +107,7 @@ def _pairs(
             f"runs {first!r} and {second!r} are alike in every column that records hold of a recipe: name what tells"
             f" them apart in `by`, or in `along` where it belongs to {factor!r} ({len(twice)} such)"
         )
-    numbers = runs.assign(_value=pd.to_numeric(runs[column], errors="coerce").astype(float).replace(np.inf, np.nan))
+    numbers = runs.assign(_value=nullable_column(runs, column)).replace({"_value": np.inf}, np.nan)
     wide = numbers.pivot(index="_pair", columns=factor, values="_value")[list(values)].set_axis(["a", "b"], axis=1)
     pairs = wide.dropna()
     if pairs.empty:

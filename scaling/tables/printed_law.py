@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..inputs import numbers
 from .rounding import half_unit, printed_decimals
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ def compare_with_printed(fit: _HasParams, printed: Mapping[str, Any], *, level: 
     """
     import pandas as pd
 
+    if not hasattr(fit, "params"):
+        raise ValueError(f"fit must be a result of fit_law or fit_frontier, got {type(fit).__name__}")
+    if not hasattr(printed, "items"):
+        raise ValueError(f"printed must hold values by name of the parameter, got {printed!r}")
     printed = dict(printed)
     unknown = [name for name in printed if name not in fit.params]
     if unknown or not printed:
         raise ValueError(f"printed must name parameters among {tuple(fit.params)}, got {tuple(printed)}")
     names = list(printed)
-    values = np.array([float(printed[name]) for name in names])
+    values = numbers("printed", [printed[name] for name in names])
     if not np.isfinite(values).all():
         raise ValueError(f"printed must hold finite numbers, got {printed}")
     half = half_unit(printed_decimals([printed[name] for name in names]))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .labels import check_unique, names_of
+from ..inputs import check_names, check_number, nullable_column
+from .labels import check_unique
 from .rounding import float_slack
 
 if TYPE_CHECKING:
@@ -97,12 +98,11 @@ def rank_flips(
     import pandas as pd
 
     check_unique(table, "a row a model")
-    names = names_of("conditions", list(table.columns) if conditions is None else conditions, table)
-    if not (np.isfinite(tie) and tie >= 0):
-        raise ValueError(f"tie must be a number of at least 0, got {tie!r}")
+    names = check_names("conditions", list(table.columns) if conditions is None else conditions, table)
+    check_number("tie", tie)
     if len(names) < 2:
         raise ValueError(f"rank flips need at least two conditions, got {names}")
-    values = table[names].apply(pd.to_numeric).astype(float)
+    values = pd.DataFrame({name: nullable_column(table, name) for name in names}, index=table.index)
     printed = values.map("{:.12g}".format).astype(float)  # .1 + .2 ranks with .3
     ranks = printed.rank(ascending=not higher_is_better, method="min")
     gains = values.sub(values[names[0]], axis=0)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_same_index
+from ..inputs import check_number, check_same_index, numbers
 from .error_cut import error_cut
 from .rounding import float_slack
 
@@ -139,10 +139,9 @@ def compare_rows(
     sds_a, sds_b = _sds("sd_a", sd_a, values_a), _sds("sd_b", sd_b, values_a)
     if values_a.shape != values_b.shape:
         raise ValueError(f"a and b must be equally long, got {values_a.shape} and {values_b.shape}")
-    if not tie_sds >= 0:
-        raise ValueError(f"tie_sds must be at least 0, got {tie_sds!r}")
-    if labels is not None and len(labels) != values_a.size:
-        raise ValueError(f"tasks must name each of {values_a.size} results, got {len(labels)}")
+    check_number("tie_sds", tie_sds)
+    if labels is not None and (not isinstance(labels, Iterable) or len(list(labels)) != values_a.size):
+        raise ValueError(f"tasks must name each of {values_a.size} results, got {labels!r}")
     larger = np.fmax(sds_a, sds_b)
     difference, slack = values_a - values_b, float_slack(values_a, values_b)
     difference[np.abs(difference) <= slack] = 0.0
@@ -155,7 +154,7 @@ def compare_rows(
             "sd_of": kinds[np.isfinite(sds_a) + 2 * np.isfinite(sds_b)], "difference_in_sd": in_sd,
             "outcome": _outcomes(difference if higher_is_better else -difference, margin),
         },
-        index=None if labels is None else pd.Index(labels),
+        index=None if labels is None else pd.Index(list(labels)),
     )  # fmt: skip
     if perfect is not None:
         table["error_cut"] = _cut(values_a, values_b, perfect, higher_is_better)
@@ -168,7 +167,8 @@ def _outcomes(gain: np.ndarray, margin: np.ndarray) -> np.ndarray:
 
 
 def _cut(a: np.ndarray, b: np.ndarray, perfect: float, higher_is_better: bool) -> np.ndarray:
-    if not higher_is_better or not perfect > 0:
+    check_number("perfect", perfect)
+    if not higher_is_better or perfect == 0:
         raise ValueError(f"perfect must be above 0 and the values accuracies, got {perfect!r}")
     known = np.isfinite(a) & np.isfinite(b) & (b != perfect)
     cut = np.full(a.shape, np.nan)
@@ -192,10 +192,7 @@ def _caveats(table: pd.DataFrame, name_a: str, name_b: str, sd_contains: str | N
 
 
 def _row(name: str, values: ArrayLike) -> np.ndarray:
-    try:
-        row = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:  # a word, pd.NA
-        raise ValueError(f"{name} must be numbers, nan where one is missing: {error}") from None
+    row = numbers(name, values)
     if row.ndim != 1 or np.isinf(row).any():
         raise ValueError(f"{name} must be one row of finite numbers, shape (n,), got shape {row.shape}")
     return row

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt, table_lines
 from ..errors import FitError
-from ..inputs import check_accuracies, model_names
-from ..prediction import Prediction
+from ..inputs import check_accuracies, check_same_index, model_names
+from ..prediction import Prediction, check_level
 from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
 from .lines import AccuracyLine, fit_line
@@ -111,6 +111,7 @@ class BestModels:
             return fit.predict(upstream_accuracy, self.level, kind="prediction")
         return fit.predict(upstream_accuracy, self.level)
 
+    @property
     def table(self) -> pd.DataFrame:
         """A row a rule; columns as in `compare_best_models`, without the task."""
         import pandas as pd
@@ -137,7 +138,7 @@ class BestModels:
             f"{held.sum()} of {held.size} models held out, upstream accuracy {self.upstream[held].min():.4f} and above;"
             f" {np.sum(held & self.is_on_frontier)} of them on the frontier"
         )
-        return f"{head}\n{table_lines(self.table(), 'law', 'points', float_format='%.4f')}"
+        return f"{head}\n{table_lines(self.table, 'law', 'points', float_format='%.4f')}"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -174,14 +175,15 @@ def predict_best_models(
     >>> upstream = np.linspace(0.1, 0.7, 40)
     >>> best = predict_best_models(upstream, 1 - (0.7 * (1 - upstream) ** 2 + 0.1), num_draws=20,
     ...                            rules=[Rule("transfer", "pareto"), Rule("log", "all")])
-    >>> best.table().set_index("law").mae_all.round(4).to_dict()
+    >>> best.table.set_index("law").mae_all.round(4).to_dict()
     {'transfer': 0.0, 'log': 0.0194}
     """
     us, ds = check_accuracies(upstream_accuracy, downstream_accuracy)
+    check_same_index(upstream_accuracy=upstream_accuracy, names=names)
     labels = model_names(names, us.size)
-    for rule in rules:
-        if not isinstance(rule, Rule):
-            raise ValueError(f"rules must be of Rule(law, points), got {rule!r}")
+    if not isinstance(rules, Sequence) or not rules or not all(isinstance(rule, Rule) for rule in rules):
+        raise ValueError(f"rules must be a list of Rule(law, points), got {rules!r}")
+    check_level(level)
     held = _held_out(us, share)
     on_frontier = np.zeros(us.size, dtype=bool)
     on_frontier[_frontier(us, ds)] = True
@@ -211,11 +213,11 @@ def compare_best_models(tasks: Mapping[str, tuple[ArrayLike, ArrayLike]], **opti
     """
     import pandas as pd
 
-    if not tasks:
-        raise ValueError("tasks must have one or more pairs of accuracies by name, got none")
+    if not isinstance(tasks, Mapping) or not tasks:
+        raise ValueError(f"tasks must have one or more pairs of accuracies by name, got {tasks!r}")
     found = []
     for task, (upstream, downstream) in tasks.items():
-        table = predict_best_models(upstream, downstream, **options).table()
+        table = predict_best_models(upstream, downstream, **options).table
         table.insert(0, "task", task)
         found.append(table)
     return pd.concat(found, ignore_index=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_fractions, check_same_index, column_of
+from ..inputs import check_fractions, check_frame, check_same_index, column_of
 from ..prediction import check_level
 from ..quantiles import normal_quantile
 from .correlations import pearson
@@ -37,6 +37,7 @@ def centred_logits(accuracies: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
+    check_frame(accuracies)
     columns = {name: _logit(str(name), column_of(accuracies, name)) for name in accuracies.columns}
     logits = pd.DataFrame(columns, index=accuracies.index)
     return logits - logits.mean()
@@ -69,6 +70,7 @@ def correlate_centred_logits(
     import pandas as pd
 
     check_level(level)
+    check_frame(accuracies)
     check_same_index(upstream_accuracy=upstream_accuracy, accuracies=accuracies.index.to_series())
     upstream = _logit("upstream_accuracy", check_fractions("upstream_accuracy", upstream_accuracy))
     centred = centred_logits(accuracies)

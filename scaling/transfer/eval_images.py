@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions
+from ..inputs import check_fractions, check_same_index, numbers
 from ..prediction import check_level
 
 __all__ = ["accuracy_interval", "corrected", "sampling_variance"]
@@ -29,6 +29,7 @@ def accuracy_interval(accuracy: ArrayLike, num_eval: ArrayLike, level: float = 0
     from scipy.special import betaincinv
 
     check_level(level)
+    check_same_index(accuracy=accuracy, num_eval=num_eval)
     accuracy = check_fractions("accuracy", accuracy)
     num = _check_num_eval("num_eval", num_eval, accuracy.shape)
     right = accuracy * num
@@ -57,7 +58,7 @@ def sampling_variance(name: str, accuracy: np.ndarray, num_eval: ArrayLike | Non
 
 
 def _check_num_eval(name: str, num_eval: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    num = np.asarray(num_eval, dtype=float)
+    num = numbers(name, num_eval)
     if num.shape not in ((), shape) or not np.all((num >= 1) & (num % 1 == 0)):
-        raise ValueError(f"{name} must be whole numbers of images, one or of shape {shape}, got {num_eval!r}")
+        raise ValueError(f"{name} must be whole numbers of images, one or of shape {shape}, got {num}")
     return num

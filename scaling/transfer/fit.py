@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
-from ..inputs import check_accuracies, check_fractions
+from ..groups import number_groups
+from ..inputs import check_accuracies, check_fractions, check_same_index
 from ..intervals.bootstrap import BootstrapFit
 from ..prediction import Prediction
 from ..selection.selected import SelectedFit
@@ -243,12 +244,11 @@ def fit_transfer(
     """
     rng = np.random.default_rng(0 if rng is None else rng)
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
-    if groups is not None and np.shape(groups) != upstream.shape:
-        raise ValueError(f"groups must have one label a model, shape {upstream.shape}, got {np.shape(groups)}")
-    check_window(window)
-    how = TransferSelection(
-        selection, hull_points, tolerance, *check_anchors(anchors, chance, window), start=float(window[0])
-    )
+    check_same_index(upstream_accuracy=upstream_accuracy, groups=groups)
+    if groups is not None:
+        number_groups(groups, upstream.size)
+    window = check_window(window)
+    how = TransferSelection(selection, hull_points, tolerance, *check_anchors(anchors, chance, window), start=window[0])
     check_options(selection, intervals, groups, noise_std, num_draws)
     bayes = _check_bayes_error(upstream_bayes_error, upstream)
     inside = (upstream > window[0]) & (upstream <= window[1])
@@ -327,7 +327,7 @@ def _on_selection(
 ) -> TransferFit:  # fmt: skip
     us, error = upstream[rows], 1 - downstream[rows]
     fit, selected, anchor_points = fit_to_selection(us, error, how, objective)
-    groups = None if groups is None else np.asarray(groups)[rows]
+    groups = None if groups is None else np.asarray(groups, dtype=object).ravel()[rows]
 
     def points(error: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         points_us, points_error, weights = how.law_points(us, error, counts)

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..cells import CELL_COLUMNS, number_rows
-from ..inputs import check_columns, check_fractions, column_of, finished_rows
+from ..inputs import (
+    check_columns,
+    check_fractions,
+    check_number,
+    check_same_index,
+    column_of,
+    finished_rows,
+    numbers,
+)
 from .ranks import rank_correlations
 from .task_columns import find_tasks
 
@@ -65,8 +73,7 @@ def head_optima(
     """
     import pandas as pd
 
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
+    check_number("tolerance", tolerance)
     known = [("upstream", None, upstream), *find_tasks(records, tasks)]
     means = mean_errors(records, setting, [column for _, _, column in known])
     grid, rows = means.index.to_numpy(dtype=float), []
@@ -190,7 +197,8 @@ def compare_coupling(head: ArrayLike, body: ArrayLike, accuracy: ArrayLike) -> p
     """
     import pandas as pd
 
-    head, body = np.asarray(head, dtype=float), np.asarray(body, dtype=float)
+    check_same_index(head=head, body=body, accuracy=accuracy)
+    head, body = numbers("head", head), numbers("body", body)
     accuracy = check_fractions("accuracy", accuracy)
     if head.ndim != 1 or head.shape != body.shape or head.shape != accuracy.shape:
         shapes = f"{head.shape}, {body.shape} and {accuracy.shape}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_accuracies, check_fractions, column_of, finished_rows
+from ..inputs import check_accuracies, check_columns, check_fractions, check_names, column_of, finished_rows
 from ..selection.hulls import convex_hull
 from ..selection.rules import select
 from .correlations import spearman
@@ -126,10 +126,11 @@ def overlay_hull(
     """
     import pandas as pd
 
-    names = [task for task in dict.fromkeys(tasks) if task != of] if not isinstance(tasks, str) else []
+    records = records[finished_rows(records)]
+    check_columns(records, of)
+    names = [task for task in check_names("tasks", tasks, records) if task != of]
     if not names:
         raise ValueError(f"tasks must be a list of columns, one or more of them not {of!r}, got {tasks!r}")
-    records = records[finished_rows(records)]
     us = 1 - check_fractions(upstream, column_of(records, upstream))
     downstream = {name: 1 - check_fractions(name, column_of(records, name)) for name in (of, *names)}
     models = select(us, 1 - downstream[of], "convex_hull")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..inputs import check_columns
+from ..inputs import check_columns, check_single
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ def normalised_name(name: str, generic: Iterable[str] = ()) -> str:
     ('soft coated wheaten terrier', 'persian')
     """
     words = re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", str(name)).casefold()).split()
-    if len(words) > 1 and words[-1] in set(generic):
+    if len(words) > 1 and words[-1] in list(generic):
         words = words[:-1]
     return " ".join(words)
 
@@ -65,8 +65,10 @@ def label_overlap(
     import pandas as pd
 
     for argument, value in (("upstream", upstream), ("downstream", downstream), ("generic", generic)):
-        if isinstance(value, str):
-            raise ValueError(f"{argument} must be a list of names, got the text {value!r}")
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{argument} must be a list of names, got {value!r}")
+    if not isinstance(synonyms, Mapping | None):
+        raise ValueError(f"synonyms must be upstream names by downstream name, got {synonyms!r}")
     classes = [[names] if isinstance(names, str) or not isinstance(names, Iterable) else [*names] for names in upstream]
     asked = list(downstream)
     _check_names(classes, asked)
@@ -144,7 +146,11 @@ def flag_overlap(table: pd.DataFrame, overlaps: Mapping[str, pd.DataFrame], *, t
     [True, <NA>]
     """
 
-    check_columns(table, task)
+    check_single(table, task)
+    if not isinstance(overlaps, Mapping):
+        raise ValueError(f"overlaps must be tables by task, got {overlaps!r}")
+    for overlap in overlaps.values():
+        check_columns(overlap, "rule")
     empty = [name for name, overlap in overlaps.items() if len(overlap) == 0]
     if empty:
         raise ValueError(f"overlaps must have a row a class; that of {empty[0]!r} has none")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_accuracies, check_columns, check_fractions, column_of, positive_column
+from ..inputs import (
+    check_accuracies,
+    check_columns,
+    check_fractions,
+    check_names,
+    check_single,
+    column_of,
+    positive_column,
+)
 from ..layers import layer_order
 from ..selection.hulls import convex_hull
 from .eval_images import sampling_variance
@@ -115,16 +123,22 @@ def _layer_curves(
     evals: pd.DataFrame, by: Sequence[str] | None, layers: Sequence[str] | None, needs_error: bool
 ) -> tuple[list[str], pd.DataFrame]:
     """The columns of a probe, and its accuracy at each layer with a standard error, layers in order."""
-    by = [by] if isinstance(by, str) else by
-    check_columns(evals, "layer", "error", *(by or ["task"]))
-    keys = list(by) if by else [name for name in _PROBE if name in evals]
+    check_columns(evals, "layer", "error")
+    check_single(evals, *(name for name in (*_PROBE, "layer") if name in evals))
+    if by is None:
+        check_columns(evals, "task")
+        keys = [name for name in _PROBE if name in evals]
+    else:
+        keys = check_names("by", [by] if isinstance(by, str) else by, evals)
     if "method" in evals:
         evals = evals[evals["method"].isin(["fewshot"]) | evals["layer"].notna()]
     if evals.empty or evals["layer"].isna().any():
         raise ValueError("evals must have rows, each with a layer")
     accuracy = 1 - check_fractions("column 'error'", column_of(evals, "error"))
     names = evals["layer"].astype(str)  # numbers and categories too: by what they are called
-    order = layer_order(names.unique().tolist(), None if layers is None else [str(name) for name in layers])
+    order = layer_order(
+        names.unique().tolist(), None if layers is None else [str(name) for name in check_names("layers", layers)]
+    )
     frame = evals[[*keys]].assign(layer=names, accuracy=accuracy, place=names.map(order))
     if needs_error:
         variance = sampling_variance("column 'num_eval'", accuracy, positive_column(evals, "num_eval"))

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..inputs import check_accuracies, check_fractions, model_names
+from ..inputs import check_accuracies, check_choice, check_fractions, check_same_index, model_names
 from ..laws import LAWS
 from ..laws.base import Link
 from ..prediction import Prediction, check_kind
 from ..quantiles import student_quantile
+from .correlations import is_constant
 from .eval_images import corrected
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ AXIS_SCALINGS: dict[str, Link] = {"identity": _IDENTITY} | {
 
 _LOW_ACCURACY = 0.15  # below it the logit stretches accuracies most: Abnar et al. 2021 (arXiv 2110.02095), Figure 14
 _LEAST_CURVATURE_P = 1e-3  # below which the scatter counts as curved
-_ROUNDING = 1e-14  # a few units in the last place
 _EXACT = 1e-12  # 1 - R2 below which the residuals are rounding
 _MOST_NAMED = 5  # dropped models that a warning names
 
@@ -195,8 +195,7 @@ def fit_line(
     >>> round(line.slope, 3), round(line.intercept, 3), round(line.r2, 4)
     (0.8, -0.05, 0.9846)
     """
-    if scaling not in AXIS_SCALINGS:
-        raise ValueError(f"scaling must be one of {tuple(AXIS_SCALINGS)}, got {scaling!r}")
+    check_choice("scaling", scaling, AXIS_SCALINGS)
     models = _Models.of(upstream_accuracy, downstream_accuracy, upstream_num_eval, downstream_num_eval, names)
     line = _fit(models.placed_on(scaling), scaling)
     issue(*line.warnings)
@@ -262,6 +261,9 @@ class _Models:
         downstream_num: ArrayLike | None, names: Sequence[str] | None,
     ) -> _Models:  # fmt: skip
         us, ds = check_accuracies(upstream, downstream, below_one=False)
+        check_same_index(
+            upstream_accuracy=upstream, upstream_num_eval=upstream_num, downstream_num_eval=downstream_num, names=names
+        )
         labels = np.asarray(model_names(names, us.size), dtype=str)
         us = corrected("upstream_num_eval", us, upstream_num)
         return cls(us, corrected("downstream_num_eval", ds, downstream_num), labels)
@@ -280,8 +282,10 @@ def _fit(models: _Models, scaling: str) -> AccuracyLine:
     if n < 3:
         raise FitError(f"a line with an interval needs at least 3 models, got {n}")
     x, y = _on_scale(link, models.upstream), _on_scale(link, models.downstream)
-    if _is_constant(x):
+    if is_constant(models.upstream):
         raise FitError(f"all upstream accuracies are equal ({models.upstream[0]:g}): no line goes through them")
+    if is_constant(models.downstream):
+        raise FitError(f"all downstream accuracies are equal ({models.downstream[0]:g}): R2 is not defined")
     basis = np.stack([x, np.ones(n)], axis=1)
     theta = np.linalg.lstsq(basis, y, rcond=None)[0]
     variance = float(np.sum((y - basis @ theta) ** 2)) / (n - 2)
@@ -311,16 +315,8 @@ def _curvature_p(x: np.ndarray, residuals: np.ndarray, y: np.ndarray) -> float:
 
 
 def _r2(y: np.ndarray, predicted: np.ndarray) -> float:
-    """1 - residual over total sum of squares; below 0 where the mean predicts better; 1 of a flat y that is met."""
-    residual, total = float(np.sum((y - predicted) ** 2)), float(np.sum((y - y.mean()) ** 2))
-    if _is_constant(y):
-        raise FitError(f"all downstream accuracies are equal ({y[0]:g} on the scale): R2 is not defined")
-    return 1 - residual / total
-
-
-def _is_constant(values: np.ndarray) -> bool:
-    """But for rounding: of accuracies, before they were brought onto a scale."""
-    return bool(np.ptp(values) <= _ROUNDING * max(1.0, float(np.max(np.abs(values)))))
+    """1 - residual over total sum of squares; below 0 where the mean predicts better."""
+    return 1 - float(np.sum((y - predicted) ** 2)) / float(np.sum((y - y.mean()) ** 2))
 
 
 def _row(line: AccuracyLine, level: float) -> dict[str, float]:

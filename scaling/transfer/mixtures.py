@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_fractions
+from ..inputs import check_fractions, numbers
 from ..selection.hulls import convex_hull
 
 __all__ = ["Mixture", "mix_classifiers"]
@@ -71,10 +71,8 @@ def mix_classifiers(points: ArrayLike, upstream_accuracy: float, downstream_accu
     ([0, 2], [0.75, 0.25], 0.55)
     """
     points = _check_classifiers(points)
-    if np.ndim(upstream_accuracy) > 0:
-        raise ValueError(f"upstream_accuracy must be one number, got shape {np.shape(upstream_accuracy)}")
     least, largest = points[:, 0].min(), points[:, 0].max()
-    at = float(check_fractions("upstream_accuracy", upstream_accuracy))
+    at = _one_accuracy("upstream_accuracy", upstream_accuracy)
     if least - _ROUNDING <= at <= largest + _ROUNDING:
         at = float(np.clip(at, least, largest))
     else:
@@ -82,7 +80,8 @@ def mix_classifiers(points: ArrayLike, upstream_accuracy: float, downstream_accu
     weights = _side_weights(points, at, "upper")
     if downstream_accuracy is not None:
         other = _side_weights(points, at, "lower")
-        share = _share_of_upper(float(downstream_accuracy), float(other @ points[:, 1]), float(weights @ points[:, 1]))
+        asked = _one_accuracy("downstream_accuracy", downstream_accuracy)
+        share = _share_of_upper(asked, float(other @ points[:, 1]), float(weights @ points[:, 1]))
         weights = share * weights + (1 - share) * other
     models = np.flatnonzero(weights)
     models = models[np.argsort(points[models, 0], kind="stable")]
@@ -111,8 +110,15 @@ def _share_of_upper(at: float, low: float, high: float) -> float:
     return 1.0 if high == low else float(np.clip((at - low) / (high - low), 0, 1))
 
 
+def _one_accuracy(name: str, value: float) -> float:
+    found = check_fractions(name, value)
+    if found.ndim > 0:
+        raise ValueError(f"{name} must be one number, got shape {found.shape}")
+    return float(found)
+
+
 def _check_classifiers(points: ArrayLike) -> np.ndarray:
-    points = np.asarray(points, dtype=float)
+    points = numbers("points", points)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise ValueError(f"points must be (upstream, downstream) accuracies, shape (n, 2), got {points.shape}")
     return np.stack([check_fractions(f"points[:, {i}]", points[:, i]) for i in range(2)], axis=1)

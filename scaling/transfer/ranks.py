@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..groups import number_groups
-from ..inputs import check_accuracies, column_of
+from ..inputs import check_accuracies, check_frame, check_same_index, column_of
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .correlations import is_constant
@@ -44,6 +44,8 @@ def rank_correlations(values: pd.DataFrame, against: pd.DataFrame | None = None)
     import pandas as pd
 
     other = values if against is None else against
+    for frame in (values, other):
+        check_frame(frame)
     if not values.index.equals(other.index):
         raise ValueError("values and against must have the same models in the same order: their indices differ")
     down, across = _standard_ranks(values), _standard_ranks(other)
@@ -105,6 +107,7 @@ def discordant_pairs(
     import pandas as pd
 
     check_level(level)
+    check_same_index(upstream_accuracy=upstream_accuracy, groups=groups)
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy, below_one=False, least=2)
     place = np.arange(upstream.size) if groups is None else number_groups(groups, upstream.size)[1]
     halves = (("all", np.ones(upstream.size, dtype=bool)), ("upper_half", upstream >= np.median(upstream)))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_accuracies, check_fractions, check_same_index, model_names
-from ..prediction import Prediction
+from ..prediction import Prediction, check_level
 from ..quantiles import normal_quantile
 from .eval_images import corrected, sampling_variance
 from .lines import AccuracyLine, fit_line
@@ -37,6 +37,7 @@ class Robustness:
         note: what the reader must know of that choice.
         effective: shifted accuracy less that of the line, shape (n,).
         standard_error: of `effective`, shape (n,).
+        level: of the intervals and the band.
     """
 
     line: AccuracyLine
@@ -47,8 +48,10 @@ class Robustness:
     note: str
     effective: np.ndarray
     standard_error: np.ndarray
+    level: float
 
-    def table(self, level: float = 0.95) -> pd.DataFrame:
+    @property
+    def table(self) -> pd.DataFrame:
         """A row a model, the most robust first: accuracies, drop, that of the line, effective robustness with interval.
 
         The interval is Student's, with the degrees of freedom of the line. `band_low` and `band_high`: between them a
@@ -56,8 +59,8 @@ class Robustness:
         """
         import pandas as pd
 
-        half = self.line.student_quantile(level) * self.standard_error
-        band = self._band(level)
+        half = self.line.student_quantile(self.level) * self.standard_error
+        band = self._band()
         columns = {
             "model": self.names, "standard_accuracy": self.standard, "shifted_accuracy": self.shifted,
             "drop": self.standard - self.shifted, "predicted_accuracy": self.shifted - self.effective,
@@ -68,17 +71,17 @@ class Robustness:
         frame = pd.DataFrame(columns).sort_values("effective_robustness", ascending=False, kind="stable")
         return frame.reset_index(drop=True)
 
-    def _band(self, level: float) -> Prediction:
-        return self.line.predict(self.standard, level, kind="prediction")
+    def _band(self) -> Prediction:
+        return self.line.predict(self.standard, self.level, kind="prediction")
 
     def _outside(self, band: Prediction) -> np.ndarray:
         return (self.shifted < band.low) | (self.shifted > band.high)
 
-    def summary(self, level: float = 0.95) -> str:
+    def summary(self) -> str:
         """The line, the models that are most and least robust, and whether a new standard model might be as far off."""
-        outside, ends = self._outside(self._band(level)), []
+        outside, ends = self._outside(self._band()), []
         for word, i in (("most", int(np.argmax(self.effective))), ("least", int(np.argmin(self.effective)))):
-            band = f"{'outside' if outside[i] else 'inside'} the {level:.0%} band of a new standard model"
+            band = f"{'outside' if outside[i] else 'inside'} the {self.level:.0%} band of a new standard model"
             error = f"standard error of the line {self.standard_error[i]:.4f}; {band}"
             ends.append(f"  {word} robust: {self.names[i]}, {self.effective[i]:+.4f} ({error})")
         return "\n".join(
@@ -98,6 +101,7 @@ def effective_robustness(
     standard_num_eval: ArrayLike | None = None,
     shifted_num_eval: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    level: float = 0.95,
 ) -> Robustness:
     """Accuracy on a shifted set beyond what the standard models' line says at the same standard accuracy.
 
@@ -116,6 +120,7 @@ def effective_robustness(
         standard_num_eval, shifted_num_eval: evaluation images, one number or shape (n,). Where given, accuracies are
             corrected as in `fit_line`, so that one of 0 or 1 has a place.
         names: of the models; row numbers without.
+        level: of the intervals of the table, and of the band of a new standard model.
 
     Raises:
         ValueError: bad input.
@@ -132,7 +137,12 @@ def effective_robustness(
     >>> robust.effective.round(3).tolist()
     [0.0, 0.0, 0.0, 0.2]
     """
+    check_level(level)
     names_of_both = ("standard_accuracy", "shifted_accuracy")
+    check_same_index(
+        standard_accuracy=standard_accuracy, is_standard=is_standard, standard_num_eval=standard_num_eval,
+        shifted_num_eval=shifted_num_eval, names=names,
+    )  # fmt: skip
     given = check_accuracies(standard_accuracy, shifted_accuracy, below_one=False, names=names_of_both)
     mask, note = _standard_models(is_standard, given[0].size)
     labels = model_names(names, given[0].size)
@@ -144,7 +154,7 @@ def effective_robustness(
     effective = shifted - line.predict(standard)
     variance = _line_variance(line, standard, sampling_variance("standard_num_eval", given[0], standard_num_eval))
     variance += sampling_variance("shifted_num_eval", given[1], shifted_num_eval)
-    return Robustness(line, tuple(labels), standard, shifted, mask, note, effective, np.sqrt(variance))
+    return Robustness(line, tuple(labels), standard, shifted, mask, note, effective, np.sqrt(variance), level)
 
 
 def accuracy_difference(
@@ -197,9 +207,11 @@ def accuracy_difference(
 def _standard_models(is_standard: ArrayLike | None, n: int) -> tuple[np.ndarray, str]:
     if is_standard is None:
         return np.ones(n, dtype=bool), "all models are taken for standard: robust ones among them lift the line"
-    mask = np.asarray(is_standard)
-    if mask.dtype != bool or mask.shape != (n,):
-        raise ValueError(f"is_standard must be booleans of shape ({n},), got {mask.dtype} of shape {mask.shape}")
+    flags = np.asarray(is_standard, dtype=object)
+    kinds = ", ".join(sorted({type(flag).__name__ for flag in flags.ravel()}))
+    if flags.shape != (n,) or not all(isinstance(flag, bool | np.bool_) for flag in flags):
+        raise ValueError(f"is_standard must be booleans of shape ({n},), got {kinds} of shape {flags.shape}")
+    mask = flags.astype(bool)
     return mask, f"the line goes through {int(mask.sum())} standard models"
 
 

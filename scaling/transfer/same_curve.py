@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..groups import number_groups
-from ..inputs import check_same_index
+from ..inputs import check_choice, check_fractions, check_same_index
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -145,14 +145,13 @@ def same_curve(
     >>> same_curve(us, ds, arms).p_value > 0.05, same_curve(us, ds - 0.02 * (arms == "data"), arms).p_value
     (True, 0.0005)
     """
-    if effect not in EFFECTS:
-        raise ValueError(f"effect must be one of {EFFECTS}, got {effect!r}")
+    check_choice("effect", effect, EFFECTS)
     if not isinstance(num_draws, int | np.integer) or num_draws < 1:
         raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
-    check_same_index(upstream_accuracy=upstream_accuracy, arms=arms)
-    labels, place = _check_arms(arms, np.size(upstream_accuracy))
+    check_same_index(upstream_accuracy=upstream_accuracy, arms=arms, upstream_num_eval=upstream_num_eval)
+    labels, place = _check_arms(arms, check_fractions("upstream_accuracy", upstream_accuracy).size)
     runs = fit_all(upstream_accuracy, downstream_accuracy, len(labels) - 1, upstream_num_eval)
     columns = runs.columns
     added = _added_columns(columns, place, effect)

@@ -102,7 +102,7 @@ def compare_sample_sizes(
     """
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     fits = check_fits(fits, [name for name in FITS if name != "stochastic"])
-    check_windows(fit_window, [held_out])
+    fit_window, held_out = check_windows(fit_window, [held_out])
     target = find_held_out(upstream, downstream, held_out)
     candidates = upstream <= fit_window[1]
     us, error = upstream[candidates], 1 - downstream[candidates]
@@ -134,7 +134,9 @@ def _check_sizes(sizes: Sequence[int] | None, num_trials: int, num_models: int) 
         raise ValueError(f"num_trials must be a whole number, at least 2 for a standard deviation, got {num_trials!r}")
     if sizes is None:
         return [*(size for size in _SIZES if size < num_models), num_models]
-    if np.ndim(sizes) != 1 or len(sizes) == 0 or not all(isinstance(size, int | np.integer) for size in sizes):
+    if not isinstance(sizes, Sequence | np.ndarray) or not all(isinstance(size, int | np.integer) for size in sizes):
+        raise ValueError(f"sizes must be a list of whole numbers, one or more, got {sizes!r}")
+    if len(sizes) == 0:
         raise ValueError(f"sizes must be a list of whole numbers, one or more, got {sizes!r}")
     for size in sizes:
         if not 3 <= size <= num_models:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..inputs import check_fractions
+from ..inputs import check_choice, check_fractions, check_number, numbers
 from ..selection.rules import check_selection, drawn_selection
 
 __all__ = ["ANCHORS", "HULL_POINTS", "TransferSelection", "check_anchors", "check_window"]
@@ -42,8 +42,8 @@ class TransferSelection:
 
     def __post_init__(self) -> None:
         check_selection(self.selection, "stochastic")
-        if self.hull_points not in HULL_POINTS:
-            raise ValueError(f"hull_points must be one of {HULL_POINTS}, got {self.hull_points!r}")
+        check_choice("hull_points", self.hull_points, HULL_POINTS)
+        check_number("tolerance", self.tolerance)
         for name, value, usual in (("hull_points", self.hull_points, "vertices"), ("anchors", self.anchors, ())):
             if self.selection != "convex_hull" and value != usual:
                 raise ValueError(f"{name}={value!r} goes with selection='convex_hull', got {self.selection!r}")
@@ -96,28 +96,30 @@ def check_anchors(
         ValueError: an unknown anchor, chance accuracies without their anchor or the reverse, or outside the window.
     """
     names = tuple(anchors) if isinstance(anchors, Sequence) and not isinstance(anchors, str) else (anchors,)
-    names = () if names == ("none",) else names
-    if not set(names) <= set(ANCHORS) or len(set(names)) < len(names):
+    is_text = all(isinstance(name, str) for name in names)
+    names = () if is_text and names == ("none",) else names
+    if not is_text or not set(names) <= set(ANCHORS) or len(set(names)) < len(names):
         raise ValueError(f"anchors must be 'none', or one or both of {ANCHORS}, got {anchors!r}")
     if ("chance" in names) != (chance is not None):
         raise ValueError(f"chance=(upstream, downstream) goes with anchors='chance', got {chance!r} and {anchors!r}")
     if chance is None:
         return names, None
-    if np.shape(chance) != (2,):
+    guess = check_fractions("chance", chance)
+    if guess.shape != (2,):
         raise ValueError(f"chance must be (upstream, downstream) accuracy of a guess, got {chance!r}")
-    us, ds = check_fractions("chance", chance).tolist()
+    us, ds = guess.tolist()
     if not window[0] <= us <= window[1] or us == 1:
         raise ValueError(f"chance's upstream accuracy must be below 1 and in the window {window}, got {us:g}")
     return names, (us, ds)
 
 
-def check_window(window: tuple[float, float], name: str = "window") -> None:
-    """Raises a ValueError where it is not (from, to) of upstream accuracies."""
-    if np.shape(window) != (2,):
-        raise ValueError(f"{name} must be (from, to), got {window!r}")
-    if not 0 <= window[0] < window[1] <= 1:
-        percent = " (is this percent? divide by 100)" if max(window) > 1 else ""
-        raise ValueError(f"{name} must be (from, to) with 0 <= from < to <= 1, got {tuple(window)}{percent}")
+def check_window(window: Sequence[float], name: str = "window") -> tuple[float, float]:
+    """Both ends as floats; a ValueError where it is not (from, to) of upstream accuracies."""
+    ends = numbers(name, window)
+    if ends.shape != (2,) or not 0 <= ends[0] < ends[1] <= 1:
+        percent = " (is this percent? divide by 100)" if ends.size and ends.max() > 1 else ""
+        raise ValueError(f"{name} must be (from, to) with 0 <= from < to <= 1, got {window!r}{percent}")
+    return float(ends[0]), float(ends[1])
 
 
 def _append(values: np.ndarray, last: float) -> np.ndarray:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
-from ..inputs import check_positive, check_same_index
+from ..inputs import check_positive, check_same_index, numbers
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -138,11 +138,10 @@ def sufficient_predictor(
     import pandas as pd
 
     check_level(level)
-    if not factors:
-        raise ValueError("factors must name one factor or more")
-    check_same_index(
-        upstream_accuracy=upstream_accuracy, **{f"factor {name!r}": each for name, each in factors.items()}
-    )
+    if not isinstance(factors, Mapping) or not factors:
+        raise ValueError(f"factors must name one factor or more, and their values, got {factors!r}")
+    named = {f"factor {name!r}": each for name, each in factors.items()}
+    check_same_index(upstream_accuracy=upstream_accuracy, upstream_num_eval=upstream_num_eval, **named)
     runs = fit_all(upstream_accuracy, downstream_accuracy, num_added=1, upstream_num_eval=upstream_num_eval)
     values = {name: _check_factor(name, each, runs.residuals.size) for name, each in factors.items()}
     rows, found = [], misfit_warnings(runs)
@@ -156,8 +155,8 @@ def sufficient_predictor(
 
 def _check_factor(name: str, values: ArrayLike, n: int) -> np.ndarray:
     try:
-        values = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+        values = numbers(f"factor {name!r}", values)
+    except ValueError as error:
         raise ValueError(f"factor {name!r} must be positive numbers; for labels use same_curve") from error
     values = check_positive(f"factor {name!r}", values)
     if values.shape != (n,):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..inputs import check_columns
+from ..inputs import check_frame, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,7 @@ def find_tasks(records: pd.DataFrame, columns: Sequence[str] | None = None) -> l
     >>> find_tasks(pd.DataFrame(columns=["run_id", "pets_10shot_error", "pets_finetune_error"]))
     [('pets', 10, 'pets_10shot_error'), ('pets', None, 'pets_finetune_error')]
     """
+    check_frame(records)
     if columns is None:
         names = [str(name) for name in records.columns]
         columns = [name for name in names if _FEWSHOT.fullmatch(name) or name.endswith(_OTHER_WAYS)]
@@ -41,8 +42,7 @@ def find_tasks(records: pd.DataFrame, columns: Sequence[str] | None = None) -> l
                 f" columns of downstream errors; there is {names[:12]}"
             )
     columns = [columns] if isinstance(columns, str) else columns
-    check_columns(records, *columns)
-    return [_task_of(name) for name in columns]
+    return [_task_of(str(name)) for name in check_names("tasks", columns, records)]
 
 
 def choose_tasks(records: pd.DataFrame, columns: Sequence[str] | None = None) -> list[tuple[str, int | None, str]]:

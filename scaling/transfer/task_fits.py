@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError, FitWarning
-from ..inputs import check_columns, check_fractions, column_of, finished_rows
+from ..inputs import check_columns, check_fractions, check_frame, check_single, column_of, finished_rows
 from ..prediction import check_level
 from .fit import fit_transfer
 from .task_columns import find_tasks
@@ -70,12 +70,16 @@ def fit_tasks(
     import pandas as pd
 
     check_level(level)
-    if groups is not None and not isinstance(groups, str):
-        raise ValueError(f"groups must be the name of a column, got {type(groups).__name__}")
+    for name, column in (("group", group), ("groups", groups)):
+        if not isinstance(column, str | None):
+            raise ValueError(f"{name} must be the name of a column, got {type(column).__name__}")
+    check_frame(records)
     if group == "upstream_dataset" and group not in records:
         group = None
-    records = records[finished_rows(records)]
     check_columns(records, upstream, *(name for name in (group, groups) if name is not None))
+    records = records[finished_rows(records)]
+    if group is not None:
+        check_single(records, group)
     if group is not None and records[group].isna().any():
         raise ValueError(
             f"column {group!r} must not be null; group=None takes all models for those of one upstream set"

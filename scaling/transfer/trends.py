@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, column_of
+from ..inputs import check_columns, check_names, check_single, column_of, nullable_column
 from .all_runs import two_sided
 from .correlations import pearson
 from .task_fits import PARAMS
@@ -54,7 +54,7 @@ def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_sho
     """
     import pandas as pd
 
-    check_columns(table, "task", "upstream", "num_shots", *params)
+    check_columns(table, "task", "upstream", "num_shots", *check_names("params", params))
     check_labels(table)
     if table["num_shots"].isna().all():
         raise ValueError("num_shots is null: a trend needs columns <task>_<k>shot_error of several k")
@@ -76,7 +76,8 @@ def param_trends(table: pd.DataFrame, *, params: Sequence[str] = PARAMS, log_sho
 
 
 def check_labels(table: pd.DataFrame) -> None:
-    """A ValueError where a task or upstream set is null: grouping would drop the row."""
+    """A ValueError where a task or upstream set is no label, or null: grouping would drop the row."""
+    check_single(table, "task", "upstream", *(["param"] if "param" in table else []))
     for name in ("task", "upstream"):
         missing = np.flatnonzero(table[name].isna())
         if missing.size:
@@ -86,7 +87,7 @@ def check_labels(table: pd.DataFrame) -> None:
 def _is_determined(table: pd.DataFrame) -> np.ndarray:
     if "warnings" not in table:
         return np.ones(len(table), dtype=bool)
-    return ~table["warnings"].fillna("").str.contains("|".join(_UNKNOWN)).to_numpy(dtype=bool)
+    return ~table["warnings"].fillna("").astype(str).str.contains("|".join(_UNKNOWN)).to_numpy(dtype=bool)
 
 
 def _check_shots(shots: np.ndarray, task: Any, upstream: Any) -> np.ndarray:
@@ -136,7 +137,8 @@ def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SI
     _check_trends(trends, expected)
     rows = []
     for (upstream, param), part in trends.groupby(["upstream", "param"], sort=False):
-        r = part["correlation"].dropna().to_numpy(dtype=float)
+        r = nullable_column(part, "correlation")
+        r = r[~np.isnan(r)]
         shares = (np.mean(r), np.median(r), np.mean(r > 0), np.mean(r < 0)) if r.size else (np.nan,) * 4
         summary = dict(zip(("mean", "median", "share_positive", "share_negative"), map(float, shares), strict=True))
         sign = expected[str(param)]
@@ -149,10 +151,10 @@ def sign_shares(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SI
 
 def _clear_signs(trends: pd.DataFrame) -> np.ndarray:
     """-1 or 1, and 0 where there is no correlation or it is not told from 0."""
-    signs = np.sign(np.nan_to_num(trends["correlation"].to_numpy(dtype=float, na_value=np.nan)))
+    signs = np.sign(np.nan_to_num(nullable_column(trends, "correlation")))
     if "p_value" not in trends:
         return signs
-    return signs * (trends["p_value"].to_numpy(dtype=float, na_value=np.nan) < _SIGNIFICANT)
+    return signs * (nullable_column(trends, "p_value") < _SIGNIFICANT)
 
 
 def sign_exceptions(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATED_SIGNS) -> pd.DataFrame:
@@ -173,12 +175,14 @@ def sign_exceptions(trends: pd.DataFrame, *, expected: Mapping[str, int] = STATE
 def _check_trends(trends: pd.DataFrame, expected: Mapping[str, int]) -> None:
     check_columns(trends, "task", "upstream", "param", "correlation")
     check_labels(trends)
+    if not isinstance(expected, Mapping):
+        raise ValueError(f"expected must be signs by parameter, got {expected!r}")
     unknown = [name for name in trends["param"].unique() if name not in expected]
     if unknown:
         raise ValueError(f"expected must have the sign of each parameter; {unknown[0]!r} is not in {dict(expected)}")
     bad = [(name, sign) for name, sign in expected.items() if sign not in (-1, 1)]
     if bad:
         raise ValueError(f"an expected sign is -1 or 1, got {bad[0][1]!r} for {bad[0][0]!r}")
-    r = trends["correlation"].to_numpy(dtype=float, na_value=np.nan)
+    r = nullable_column(trends, "correlation")
     if np.any(np.abs(r) > 1):
         raise ValueError(f"a correlation lies in [-1, 1]; row {np.flatnonzero(np.abs(r) > 1)[0]} does not")

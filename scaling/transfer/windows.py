@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt, table_lines
 from ..errors import FitError
-from ..inputs import check_accuracies
+from ..inputs import check_accuracies, check_names, numbers
+from ..prediction import check_level
 from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
 from .scores import score
@@ -154,7 +155,8 @@ def compare_windows(
     fits = check_fits(fits)
     if "window" in options:
         raise ValueError("the window of compare_windows is fit_window=, got window=")
-    check_windows(fit_window, held_out)
+    fit_window, *held_out = check_windows(fit_window, held_out)
+    check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
     targets = tuple(find_held_out(upstream, downstream, window) for window in held_out)
     # A stream of its own each: a fit's intervals do not depend on the fits beside it.
@@ -204,20 +206,23 @@ def selection_of(name: str) -> dict[str, Any]:
 
 def check_fits(fits: Sequence[str], valid: Sequence[str] = FITS) -> tuple[str, ...]:
     """The names as a tuple, or a ValueError."""
-    if isinstance(fits, str) or not fits or not set(fits) <= set(valid) or len(set(fits)) < len(fits):
+    names = tuple(check_names("fits", fits))
+    if not set(names) <= set(valid):
         raise ValueError(f"fits must be a list of different names among {tuple(valid)}, got {fits!r}")
-    return tuple(fits)
+    return names
 
 
-def check_windows(fit_window: Window, held_out: Sequence[Window]) -> None:
-    """Raises a ValueError where they are no windows, or a held-out one overlaps the fitted one."""
-    check_window(fit_window, "fit_window")
-    if np.ndim(held_out) != 2 or len(held_out) == 0:
+def check_windows(fit_window: Window, held_out: Sequence[Window]) -> list[Window]:
+    """All of them, the fitted one first; a ValueError where one is none, or overlaps the fitted one."""
+    fitted = check_window(fit_window, "fit_window")
+    windows = numbers("held_out", held_out)
+    if windows.ndim != 2 or len(windows) == 0:
         raise ValueError(f"held_out must be a list of windows (from, to), got {held_out!r}")
-    for window in held_out:
-        check_window(window, "each of held_out")
-        if window[0] < fit_window[1] and fit_window[0] < window[1]:
-            raise ValueError(f"a held-out window must not overlap the fitted one {fit_window}, got {window}")
+    found = [check_window(window, "each of held_out") for window in windows.tolist()]
+    for window in found:
+        if window[0] < fitted[1] and fitted[0] < window[1]:
+            raise ValueError(f"a held-out window must not overlap the fitted one {fitted}, got {window}")
+    return [fitted, *found]
 
 
 def _fit(upstream: np.ndarray, downstream: np.ndarray, name: str, **options: Any) -> TransferFit:

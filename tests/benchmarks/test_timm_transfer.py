@@ -51,7 +51,7 @@ def test_real_saturates_and_the_law_of_transfer_foresees_its_best_models():
     upstream, downstream = models_of("ImageNet to ReaL").to_numpy().T
     best = predict_best_models(upstream, downstream, num_draws=100)
     assert best.is_held_out.sum() == 78
-    table = best.table().set_index(["law", "points"])
+    table = best.table.set_index(["law", "points"])
     edge = table.loc[("transfer", "stochastic")]
     assert 0.94 < edge.saturation_low < edge.saturation < edge.saturation_high < 0.965
     assert 0.95 < table.saturation["transfer", "vertices"] < 0.97
@@ -63,7 +63,7 @@ def test_imagenet_a_has_no_hull_law_and_no_rule_foresees_it():
     """Its accuracies are convex in those of ImageNet: the upper hull is one chord."""
     pairs = models_of("ImageNet to A").to_numpy().T
     rules = [Rule("transfer", "vertices"), Rule("transfer", "stochastic"), Rule("logit", "all")]
-    table = predict_best_models(*pairs, rules=rules, num_draws=100).table()
+    table = predict_best_models(*pairs, rules=rules, num_draws=100).table
     assert table.reason[0].startswith("the hull is one chord between two models")
     assert table.warnings[1] == "poor_fit"
     assert (table.mae_all[1:] > 0.08).all()

@@ -6,7 +6,7 @@ import pytest
 
 from scaling import convex_hull, datasets, pareto_frontier, published, tuning
 from scaling.groups import number_groups
-from scaling.inputs import check_amount, check_columns, check_names, check_whole, column_of, float_array
+from scaling.inputs import check_columns, check_names, check_number, check_whole, column_of, numbers
 
 WRONG = (None, "abc", b"x", [1, "a"], {}, {"a": 1}, {1, 2}, object(), 1 + 2j, pd.NA)
 DAYS = pd.to_datetime(["2024-01-01", "2024-01-02"])
@@ -17,7 +17,7 @@ DAYS = pd.to_datetime(["2024-01-01", "2024-01-02"])
 )
 def test_values_that_are_no_numbers(values):
     with pytest.raises(ValueError, match="x must hold numbers"):
-        float_array("x", values)
+        numbers("x", values)
     for function in (pareto_frontier, convex_hull, published.alabdulmohsin2022_m1):
         with pytest.raises(ValueError, match=r"[xy] must"):
             function(values, [1.0, 2.0])
@@ -34,7 +34,7 @@ def test_a_number_that_is_not_whole(value):
 @pytest.mark.parametrize("value", [*WRONG, 0, -1.0, np.nan, np.inf], ids=lambda value: type(value).__name__)
 def test_an_amount_that_is_none(value):
     with pytest.raises(ValueError, match="delta must be positive and finite, got"):
-        check_amount("delta", value)
+        check_number("delta", value, positive=True)
 
 
 def test_tables_and_names_of_columns():

@@ -206,7 +206,7 @@ def test_what_cannot_be_chosen_from_is_refused(change, message):
 
 
 def test_tuned_must_be_columns_and_no_seed():
-    with pytest.raises(ValueError, match="tuned must be a list of column names, got 'lr'"):
+    with pytest.raises(ValueError, match="tuned must be a list of one or more names, got 'lr'"):
         best_tuned(runs_of(SMALL), "lr")
     with pytest.raises(ValueError, match="the best seed is luck"):
         best_tuned(runs_of(*SEEDS), ["lr", "seed"])

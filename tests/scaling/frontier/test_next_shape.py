@@ -116,9 +116,9 @@ def test_bad_grids():
         find_anchor(grid())
     with pytest.raises(ValueError, match="runs must have a row or more, got none"):
         find_anchor(grid().iloc[:0], dimensions=["width", "depth"])
-    with pytest.raises(ValueError, match="min_decades must not be negative"):
+    with pytest.raises(ValueError, match="min_decades must be a finite number of at least 0"):
         find_anchor(grid(), dimensions=["width", "depth"], min_decades=-1)
-    with pytest.raises(ValueError, match=r"dimensions must be a list of column names, got \[\]"):
+    with pytest.raises(ValueError, match=r"dimensions must be a list of one or more names, got \[\]"):
         best_shapes(grid(), dimensions=[])
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\].*percent"):
         best_shapes(grid().assign(upstream_error=30.0), dimensions=["width", "depth"])

@@ -133,8 +133,8 @@ def test_few_values_of_a_dimension_have_their_reason():
     ("change", "message"),
     [
         ({"dimensions": ["heads"]}, "column 'heads' is missing"),
-        ({"dimensions": []}, r"dimensions must be a list of column names, got \[\]"),
-        ({"dimensions": "depth"}, "dimensions must be a list of column names, got 'depth'"),
+        ({"dimensions": []}, r"dimensions must be a list of one or more names, got \[\]"),
+        ({"dimensions": "depth"}, "dimensions must be a list of one or more names, got 'depth'"),
         ({"center": {"depth": 40}}, "center must have a value for each of"),
         ({"y": "compute_flops", "compute": "width"}, "no dimension has an optimum"),
     ],

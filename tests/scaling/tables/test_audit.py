@@ -92,7 +92,7 @@ def test_median_and_sum():
         (lambda rows: audit_signs(rows.to_frame("k"), {"k": 2}), "a claimed sign must be 1 or -1"),
         (lambda rows: audit_signs(rows.to_frame("k"), {"alpha": 1}), "'alpha' is missing"),
         (lambda rows: audit_repeats([("lr", "here", np.nan)]), "lr must be finite"),
-        (lambda rows: audit_duplicates(rows, max_expected=0), "max_expected must be above 0"),
+        (lambda rows: audit_duplicates(rows, max_expected=0), "max_expected must be positive and finite"),
         (lambda rows: audit_duplicates(rows.map("about {}".format)), "no column of numbers"),
         (lambda rows: audit_summary(rows, rows, {}), "groups must name at least one group"),
         (lambda rows: audit_summary(rows, rows, {"a": "b"}), "group 'a' must be a list"),

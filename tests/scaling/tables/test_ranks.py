@@ -95,5 +95,5 @@ def test_bad_input_is_named(table, conditions, message):
 
 @pytest.mark.parametrize("tie", [-1, np.nan, np.inf])
 def test_a_tie_is_a_number(tie):
-    with pytest.raises(ValueError, match="tie must be a number of at least 0"):
+    with pytest.raises(ValueError, match="tie must be a finite number of at least 0"):
         rank_flips(frame([[1, 2]]), tie=tie)

@@ -22,7 +22,7 @@ def best():
 
 
 def test_every_rule_has_a_row_and_predicts(best):
-    table = best.table()
+    table = best.table
     assert len(table) == len(RULES) == len(best.reasons)
     assert set(best.fits) == set(RULES)
     assert set(table.predicts) == {"best", "mean"}
@@ -33,7 +33,7 @@ def test_scores_by_hand(best):
     held = best.is_held_out
     band = best.predict(LINE, best.upstream[held])
     error = band.median - best.downstream[held]
-    row = best.table().set_index(["law", "points"]).loc[("logit", "all")]
+    row = best.table.set_index(["law", "points"]).loc[("logit", "all")]
     assert row.mae_all == pytest.approx(np.abs(error).mean())
     assert row.rmse_all == pytest.approx(np.sqrt((error**2).mean()))
     assert row.bias_all == pytest.approx(error.mean())
@@ -44,7 +44,7 @@ def test_scores_by_hand(best):
 
 def test_the_true_law_of_the_best_models_foresees_those_on_the_frontier(best):
     """The edge is known to about 1 % of the error here, the mean model lies .1 of the error below it."""
-    table = best.table().set_index(["law", "points"])
+    table = best.table.set_index(["law", "points"])
     assert table.mae_frontier["transfer", "stochastic"] < 0.01
     assert table.mae_frontier["transfer", "vertices"] < 0.01
     assert table.bias_frontier["logit", "all"] < -0.01
@@ -60,13 +60,13 @@ def test_the_models_of_highest_upstream_accuracy_are_held_out_and_nothing_of_the
     assert upstream[base.is_held_out].min() > upstream[~base.is_held_out].max()
     for rule in (FRONTIER, LINE):
         assert base.predict(rule, [0.65]).median == changed.predict(rule, [0.65]).median
-    assert changed.table().num_frontier.tolist() == [0, 0]
-    assert "mae_frontier" not in changed.table()
+    assert changed.table.num_frontier.tolist() == [0, 0]
+    assert "mae_frontier" not in changed.table
 
 
 def test_a_rules_interval_does_not_depend_on_the_rules_beside_it():
     alone, beside = (predict_best_models(*models(), rules=r, num_draws=20) for r in ([EDGE], [FRONTIER, EDGE]))
-    assert alone.table().saturation_low[0] == beside.table().saturation_low[1]
+    assert alone.table.saturation_low[0] == beside.table.saturation_low[1]
 
 
 def test_models_that_tie_are_held_out_together():
@@ -80,7 +80,7 @@ def test_a_fit_that_cannot_be_had_is_noted_and_the_warnings_are_too():
     """A convex cloud: its upper hull is the chord between two models."""
     upstream = np.linspace(0.1, 0.8, 60)
     best = predict_best_models(upstream, upstream**4, rules=[VERTICES, FRONTIER, LINE], num_draws=20)
-    table = best.table()
+    table = best.table
     assert table.reason[0].startswith("the hull is one chord between two models")
     assert table.reason[1] == ""
     assert "at_bound" in table.warnings[1].split(", ")
@@ -94,7 +94,7 @@ def test_tasks_in_one_table():
     tasks = {"pets": models(seed=1), "cars": models(seed=2)}
     table = compare_best_models(tasks, rules=[EDGE, LINE], num_draws=20)
     assert table.task.tolist() == ["pets", "pets", "cars", "cars"]
-    alone = predict_best_models(*tasks["cars"], rules=[EDGE, LINE], num_draws=20).table()
+    alone = predict_best_models(*tasks["cars"], rules=[EDGE, LINE], num_draws=20).table
     assert table.mae_all.tolist()[2:] == alone.mae_all.tolist()
 
 
@@ -123,8 +123,10 @@ def test_a_share_is_not_rounded_up_by_rounding():
 
 
 def test_no_rules_and_no_tasks():
-    with pytest.raises(ValueError, match=r"rules must be of Rule\(law, points\), got 'logit'"):
+    with pytest.raises(ValueError, match=r"rules must be a list of Rule\(law, points\), got \["):
         predict_best_models(*models(), rules=["logit"])
+    with pytest.raises(ValueError, match=r"rules must be a list of Rule"):
+        predict_best_models(*models(), rules=[])
     with pytest.raises(ValueError, match="one or more pairs"):
         compare_best_models({})
 

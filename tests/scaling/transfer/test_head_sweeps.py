@@ -124,7 +124,7 @@ def test_another_setting_and_chosen_columns():
 def test_bad_sweeps():
     with pytest.raises(ValueError, match="column 'head_weight_decay' is missing"):
         head_optima(sweep([0.1] * 6).drop(columns="head_weight_decay"))
-    with pytest.raises(ValueError, match="tolerance must not be negative"):
+    with pytest.raises(ValueError, match="tolerance must be a finite number of at least 0, got -1"):
         head_optima(sweep([0.1] * 6), tolerance=-1)
     with pytest.raises(ValueError, match=r"two values or more, none negative, .* recipe: \{head_weight_decay:"):
         head_optima(sweep([0.1] * 6).assign(head_weight_decay=1.0))

@@ -86,7 +86,7 @@ def test_rows_from_inside_runs_are_left_out_of_the_overlay():
     ("change", "message"),
     [
         ({"tasks": ["a"]}, "one or more of them not 'a'"),
-        ({"tasks": "b"}, "tasks must be a list of columns"),
+        ({"tasks": "b"}, "tasks must be a list of one or more names"),
         ({"tasks": ["pets"]}, "column 'pets' is missing"),
         ({"of": "pets"}, "column 'pets' is missing"),
         ({"upstream": "error"}, "column 'error' is missing"),

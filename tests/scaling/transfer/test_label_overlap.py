@@ -78,7 +78,7 @@ def test_a_task_that_was_not_checked_is_null_and_not_false():
         (["a"], ["--"], {}, "with letters or digits; entry 0 is '--'"),
         (["a", 3], ["b"], {}, "upstream names must be text with letters or digits; entry 1 is 3"),
         (["a"], ["b"], {"synonyms": {"b": "c"}}, "synonyms must name upstream classes; 'c'"),
-        (["a"], ["b"], {"generic": "cat"}, "generic must be a list of names, got the text 'cat'"),
+        (["a"], ["b"], {"generic": "cat"}, "generic must be a list of names, got 'cat'"),
         ("abc", ["b"], {}, "upstream must be a list of names"),
         (["a"], "abc", {}, "downstream must be a list of names"),
         ([[]], ["a"], {}, "entry 0 is ''"),

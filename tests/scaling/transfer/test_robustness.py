@@ -41,7 +41,7 @@ def test_standard_models_on_a_line_are_not_robust_and_a_lifted_one_is():
     assert robust.effective[:30] == pytest.approx(0, abs=1e-9)
     assert robust.effective[30] == pytest.approx(0.07)
     assert robust.standard_error[30] == pytest.approx(0, abs=1e-9)
-    best = robust.table().iloc[0]
+    best = robust.table.iloc[0]
     assert (best.model, bool(best.is_standard)) == ("clip", False)
     assert best["drop"] == pytest.approx(0.8 - lifted)
     assert best.predicted_accuracy == pytest.approx(lifted - 0.07)
@@ -79,7 +79,7 @@ def test_the_standard_error_is_the_spread_of_samples_of_images(scaling):
 
 def test_bad_arguments():
     standard, shifted = standard_models()
-    with pytest.raises(ValueError, match=r"is_standard must be booleans of shape \(30,\), got int64"):
+    with pytest.raises(ValueError, match=r"is_standard must be booleans of shape \(30,\), got int of"):
         effective_robustness(standard, shifted, is_standard=np.arange(30))
     with pytest.raises(ValueError, match="shifted_accuracy must lie in"):
         effective_robustness(standard, 100 * shifted)
@@ -116,7 +116,7 @@ def test_the_band_of_a_new_standard_model_tells_who_is_unusual():
     mask = np.append(np.ones(30, dtype=bool), [False, False])
     on_line = expit(1.2 * logit(0.8) - 1)
     robust = effective_robustness(np.append(standard, [0.8, 0.8]), np.append(shifted, [on_line, 0.9]), is_standard=mask)
-    table = robust.table().set_index("model")
+    table = robust.table.set_index("model")
     assert table.outside_band["row 31"]
     assert not table.outside_band["row 30"]
     # Of 30 models 1.5 are meant to lie outside; 6 are beyond four standard errors.
@@ -145,7 +145,7 @@ def test_intervals_cover_with_few_standard_models(num_standard):
         z = 1.2 * logit(standard) - 1 + 0.1 * rng.standard_normal(num_standard + 1) * mask
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FitWarning)  # one in a thousand is called curved
-            row = effective_robustness(standard, expit(z), is_standard=mask).table().set_index("is_standard").loc[False]
+            row = effective_robustness(standard, expit(z), is_standard=mask).table.set_index("is_standard").loc[False]
         inside += row.low <= 0 <= row.high
     print(num_standard, inside / 2000)
     assert inside / 2000 == pytest.approx(0.95, abs=0.02)
