@@ -46,7 +46,7 @@ def test_tables_and_names_of_columns():
             check_columns(value, "a")
         with pytest.raises(ValueError, match="is missing; there is day, error"):
             check_columns(frame, value)
-        with pytest.raises(ValueError, match="tuned must be a list of column names"):
+        with pytest.raises(ValueError, match="tuned must be a list of one or more names"):
             check_names("tuned", value)
         with pytest.raises(ValueError, match="a table must be a pandas DataFrame"):
             tuning.best_tuned(value)

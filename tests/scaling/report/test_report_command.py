@@ -99,7 +99,7 @@ def test_a_table_of_ones_own_with_decimal_commas(tmp_path, undrawn):
 
 WRONG = {
     "no such file": (["missing.parquet"], "missing.parquet"),
-    "an empty file": (["empty.parquet"], "can be read"),
+    "an empty file": (["empty.parquet"], "cannot be read"),
     "an empty csv": (["empty.csv"], "empty.csv"),
     "no such folder of the page": (["RECORDS", "-o", "nowhere/a.html"], "a folder that is there"),
     "no row": (["RECORDS", "--where", "depth > 9"], "no rows to report of"),
