@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError
-from ..inputs import check_names, check_number, check_positive, column_of, loss_column, numbers, positive_column
+from ..inputs import (
+    check_frame,
+    check_names,
+    check_number,
+    check_positive,
+    column_of,
+    loss_column,
+    numbers,
+    positive_column,
+)
 from .curves import compute_grid, curve_on_grid
 from .shapes import DIMENSIONS
 
@@ -139,6 +148,7 @@ def best_shapes(
     """
     import pandas as pd
 
+    check_frame(runs)
     dimensions = check_names("dimensions", dimensions, runs)
     if runs.empty:
         raise ValueError("runs must have a row or more, got none")

@@ -124,6 +124,7 @@ def task_gaps(
 
 def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The tasks of the groups as float64, by their names in the groups."""
+    import pandas as pd
 
     check_unique(table, "a row a model")
     if not isinstance(groups, Mapping) or not groups:
@@ -132,7 +133,7 @@ def _task_columns(table: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> p
     renamed = table.rename(columns=lambda name: name if name in wanted else vtab_task(name))
     check_columns(renamed, *wanted)
     check_names("tasks of groups", wanted)
-    numbers = renamed[wanted].apply(as_numbers)
+    numbers = pd.DataFrame({name: as_numbers(renamed[name]) for name in wanted}, index=table.index)
     bad = np.argwhere(~np.isfinite(numbers.to_numpy()))
     if bad.size:
         row, column = bad[0]

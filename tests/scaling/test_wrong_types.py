@@ -43,6 +43,9 @@ OF_TABLES = {
         transfer.rank_correlations, RUNS[["pets_5shot_error", "dtd_5shot_error"]], "pets_5shot_error"
     ),
     "bottlenecks": (lambda t: frontier.bottlenecks(t, model="model_family"), RUNS, "upstream_error"),
+    "best_shapes": (
+        lambda t: frontier.best_shapes(t, dimensions=["num_params"], compute="images_seen"), RUNS, "num_params"
+    ),
     "crossings": (tables.crossings, RUNS, "train_examples"),
     "factor_differences": (lambda t: tables.factor_differences(t, ["data", "size"], "top1"), FACTORS, "top1"),
     "rank_flips": (tables.rank_flips, LAWS, "a"),
@@ -143,3 +146,7 @@ def test_options_are_numbers_and_lists():
         tables.rank_flips(LAWS, tie="x")
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         transfer.compare_windows(US, DS, level=None, held_out=[(0.45, 0.6)])
+
+
+def test_a_table_without_rows_has_no_means():
+    assert tables.group_means(LAWS.iloc[:0], {"g": ["a", "b"]}).empty
