@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .errors import warning_lines
 from .fitting.fit import Fit
 from .frontier import FrontierFit
-from .inputs import check_positive, numbers
+from .inputs import check_num_draws, check_positive, numbers
 from .intervals.bootstrap import BootstrapFit
 from .intervals.derived import independent_draws, widest
 from .notebook_view import NotebookView
@@ -245,6 +245,7 @@ def chain(
     if not isinstance(front, FrontierFit | Fit) or not isinstance(trans, TransferFit):
         kinds = f"{type(front).__name__} and {type(trans).__name__}"
         raise TypeError(f"chain takes a result of fit_frontier (or fit_law) and one of fit_transfer, got {kinds}")
+    check_num_draws(num_draws)
     law = front.law if isinstance(front, Fit) else front.fit.law
     if law.increasing or law.num_inputs != 1 or law.link is not None:
         raise ValueError(f"the law of upstream error against compute must fall with it, got {law.name!r}")

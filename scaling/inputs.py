@@ -25,6 +25,7 @@ __all__ = [
     "check_frame",
     "check_inside",
     "check_names",
+    "check_num_draws",
     "check_number",
     "check_positive",
     "check_same_index",
@@ -39,6 +40,7 @@ __all__ = [
     "positive_column",
 ]
 
+_MOST_DRAWS = 10_000_000
 _FLAGS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0, "": None}  # as tables of text have them
 
 
@@ -65,8 +67,16 @@ def numbers(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
+    """A ValueError where an option is not a whole number from `least` on."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_num_draws(num_draws: Any) -> None:
+    """A ValueError where it is no whole number, or one whose draws no memory holds."""
+    check_whole("num_draws", num_draws, 1)
+    if num_draws > _MOST_DRAWS:
+        raise ValueError(f"num_draws must be at most {_MOST_DRAWS:,}, got {num_draws:g}")
 
 
 def check_number(name: str, value: Any, *, positive: bool = False, what: str = "") -> None:

@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_frame, check_names, check_positive, finished_rows, loss_column, numbers, positive_column
+from ..inputs import (
+    check_frame,
+    check_names,
+    check_num_draws,
+    check_positive,
+    finished_rows,
+    loss_column,
+    numbers,
+    positive_column,
+)
 from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
@@ -162,6 +171,7 @@ def fit_shapes(
     0.4
     """
     check_frame(runs)
+    check_num_draws(num_draws)
     dimensions = check_names("dimensions", dimensions, runs)
     if runs.empty:
         raise ValueError("runs must have a row or more, got none")

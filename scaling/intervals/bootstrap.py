@@ -13,7 +13,7 @@ from ..fitting.fit import Fit, residual_unit, scaled_x
 from ..fitting.scan import promising
 from ..fitting.solver import Problem, polish, scan
 from ..groups import number_groups
-from ..inputs import check_positive
+from ..inputs import check_num_draws, check_positive
 from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_kind, check_level
 from ..quantiles import expanded_level
@@ -208,7 +208,7 @@ def bootstrap_fit(
     method = method or ("residual" if groups is None else "cluster")
     if method not in METHODS or (groups is None) == (method == "cluster"):
         raise ValueError(f"method must be one of {METHODS}, 'cluster' with groups and only then, got {method!r}")
-    _check_num_draws(num_draws)
+    check_num_draws(num_draws)
     if fit.degrees_of_freedom <= 0:
         raise FitError(f"no bootstrap: {fit.num_points:g} points and {fit.num_free} free parameters leave no residual")
     rows = _repeated_rows(fit.problem.weights[0])
@@ -257,14 +257,9 @@ def failed_draws(
     return (FitWarning("failed_draws", f"{num_failed} of {total} bootstrap draws had {why}"),)
 
 
-def _check_num_draws(num_draws: int) -> None:
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
-        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
-
-
 def case_weights(n: int, num_draws: int, rng: np.random.Generator, groups: ArrayLike | None = None) -> np.ndarray:
     """How often each of n points (or its group) is drawn, shape (num_draws, n)."""
-    _check_num_draws(num_draws)
+    check_num_draws(num_draws)
     if groups is None:
         return rng.multinomial(n, np.full(n, 1 / n), size=num_draws)
     labels, place, _ = number_groups(groups, n)

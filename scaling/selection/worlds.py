@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
 from ..fitting.fit import Fit
-from ..inputs import check_whole
+from ..inputs import check_num_draws
 from ..intervals.bootstrap import BootstrapFit, case_weights, solve_draws
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
@@ -83,7 +83,7 @@ def check_options(
     selection: str, intervals: str | None, groups: ArrayLike | None, noise_std: float | None, num_draws: int
 ) -> None:
     """Which options go together."""
-    check_whole("num_draws", num_draws, 1)
+    check_num_draws(num_draws)
     if intervals is not None and not (isinstance(intervals, str) and intervals in INTERVALS):
         raise ValueError(f"intervals must be one of {INTERVALS} or None, got {intervals!r}")
     if selection == "stochastic" and (intervals is not None or groups is not None):

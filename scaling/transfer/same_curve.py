@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..groups import number_groups
-from ..inputs import check_choice, check_fractions, check_same_index
+from ..inputs import check_choice, check_fractions, check_num_draws, check_same_index
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -146,8 +146,7 @@ def same_curve(
     (True, 0.0005)
     """
     check_choice("effect", effect, EFFECTS)
-    if not isinstance(num_draws, int | np.integer) or num_draws < 1:
-        raise ValueError(f"num_draws must be a whole number of at least 1, got {num_draws!r}")
+    check_num_draws(num_draws)
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
     check_same_index(upstream_accuracy=upstream_accuracy, arms=arms, upstream_num_eval=upstream_num_eval)

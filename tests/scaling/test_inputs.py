@@ -6,7 +6,7 @@ import pytest
 
 from scaling import convex_hull, datasets, pareto_frontier, published, tuning
 from scaling.groups import number_groups
-from scaling.inputs import check_columns, check_names, check_number, check_whole, column_of, numbers
+from scaling.inputs import check_columns, check_names, check_num_draws, check_number, check_whole, column_of, numbers
 
 WRONG = (None, "abc", b"x", [1, "a"], {}, {"a": 1}, {1, 2}, object(), 1 + 2j, pd.NA)
 DAYS = pd.to_datetime(["2024-01-01", "2024-01-02"])
@@ -57,3 +57,15 @@ def test_tables_and_names_of_columns():
 def test_labels_that_differ_in_spelling_alone_are_two_groups_and_told():
     with pytest.warns(UserWarning, match="groups: 'ViT-S' and 'vit s' are two groups"):
         assert number_groups(["ViT-S", "vit s", "vits"], 3)[1].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, None, "a"])
+def test_a_number_of_draws_is_whole_and_at_least_1(wrong):
+    with pytest.raises(ValueError, match="num_draws must be a whole number of at least 1, got"):
+        check_num_draws(wrong)
+
+
+def test_draws_that_no_memory_holds_are_refused():
+    check_num_draws(10_000_000)
+    with pytest.raises(ValueError, match=r"num_draws must be at most 10,000,000, got 1e\+29"):
+        check_num_draws(10**29)
