@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,8 @@ def check_names(what: str, names: Sequence[Any], table: pd.DataFrame | None = No
 
     The letters of a single text would be taken for names.
     """
-    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else []
+    is_list = isinstance(names, Iterable) and not isinstance(names, str | bytes | Mapping | Set)
+    listed = list(names) if is_list else []
     if not listed or not all(isinstance(name, Hashable) for name in listed):
         raise ValueError(f"{what} must be a list of one or more names, got {names!r}")
     twice = [name for name, count in Counter(listed).items() if count > 1]

@@ -46,8 +46,8 @@ def test_tables_and_names_of_columns():
             check_columns(value, "a")
         with pytest.raises(ValueError, match="is missing; there is day, error"):
             check_columns(frame, value)
-        with pytest.raises(ValueError, match="tuned must be a list of one or more names"):
-            check_names("tuned", value)
+        with pytest.raises(ValueError, match=r"tuned must be a list of one or more names|column 1 is missing"):
+            check_names("tuned", value, frame)
         with pytest.raises(ValueError, match="a table must be a pandas DataFrame"):
             tuning.best_tuned(value)
         with pytest.raises(ValueError, match="no data set is named"):
