@@ -264,8 +264,8 @@ def test_no_file_is_a_pickle(name):
 
 def test_yaml_is_read_safely():
     found = [keyword for _, call in calls("yaml.load") for keyword in call.keywords if keyword.arg == "Loader"]
-    assert [ast.unparse(keyword.value) for keyword in found] == ["_UniqueKeys"] * len(list(calls("yaml.load")))
-    assert issubclass(spec._UniqueKeys, yaml.SafeLoader)
+    assert [ast.unparse(keyword.value) for keyword in found] == ["_StrictLoader"] * len(list(calls("yaml.load")))
+    assert issubclass(spec._StrictLoader, yaml.SafeLoader)
 
 
 def test_numpy_reads_no_pickles():

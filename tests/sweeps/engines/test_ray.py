@@ -39,6 +39,7 @@ def test_jobs_of_a_node_that_is_killed_die_and_the_others_are_done(cluster, tmp_
         assert signal.getsignal(signal.SIGTERM) is on_signal
     finally:
         signal.signal(signal.SIGTERM, handler)
+        cluster.wait_for_nodes()  # until what is gone counts no more: the tests after it ask how many CPUs there are
     assert "RAY_USAGE_STATS_ENABLED" not in os.environ
 
 
@@ -81,3 +82,4 @@ def test_jobs_are_given_gpus_of_their_own_or_shares_of_one(cluster, make, tmp_pa
             make("ray", resources=Resources(devices=2), slots_per_device=2)
     finally:
         cluster.remove_node(node)
+        cluster.wait_for_nodes()
