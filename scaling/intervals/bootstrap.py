@@ -50,6 +50,7 @@ class BootstrapFit(NotebookView):
         residual_draws: a residual for each draw, for prediction intervals, shape (num_draws,).
         num_failed: draws that have no fit (too few distinct points, or no minimum) and are left out.
         is_expanded: whether intervals are expanded from a normal to Student's quantile.
+        is_posterior: of a stochastic frontier, which warns of its own draws.
     """
 
     fit: Fit
@@ -57,10 +58,13 @@ class BootstrapFit(NotebookView):
     residual_draws: np.ndarray
     num_failed: int
     is_expanded: bool = False
+    is_posterior: bool = False
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
         """That many draws failed, where they did, and parameters that the draws do not determine."""
+        if self.is_posterior:
+            return ()
         return failed_draws(self.num_failed, len(self.theta) + self.num_failed) + self._undetermined
 
     @cached_property
@@ -218,7 +222,7 @@ def bootstrap_fit(
     else:
         place = None if groups is None else number_groups(groups, len(fit.y))[1][rows]
         weights = case_weights(len(rows), num_draws, rng, place)
-    return solve_draws(fit, x, y, weights, rng, scale, is_expanded=True)
+    return solve_draws(fit, x, y, weights, rng, scale, is_expanded=fit.degrees_of_freedom > 0)
 
 
 def _repeated_rows(counts: np.ndarray) -> np.ndarray:
