@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from .errors import issue
 from .reading.cell_numbers import check_decimal
 from .reading.checks import validate
 from .reading.column_map import as_kinds, map_columns, text_columns
@@ -229,7 +230,11 @@ def _evals_beside(path: Path) -> Path | pd.DataFrame:
 
 
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
-    fewshot = evals[(evals["method"] == "fewshot") & (evals["probe"] == probe) & (evals["layer"] == layer)]
+    probed = evals[evals["method"] == "fewshot"]
+    fewshot = probed[(probed["probe"] == probe) & (probed["layer"] == layer)]
+    if len(probed) and fewshot.empty:
+        known = probed[["probe", "layer"]].drop_duplicates().astype(str).agg(" at ".join, axis=1)
+        issue(UserWarning(f"no few-shot evals are of {probe} at {layer}: there is {', '.join(known[:6])}"))
     others = evals[evals["method"].isin(["finetune", "zero_shot"])]
     fewshot = fewshot.assign(
         column=[f"{t}_{k:.0f}shot_error" for t, k in zip(fewshot.task, fewshot.num_shots, strict=True)]

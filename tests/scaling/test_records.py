@@ -392,3 +392,11 @@ def test_a_source_of_a_wrong_type_is_told_in_words(read):
         if not isinstance(value, pd.DataFrame):
             with pytest.raises(ValueError, match="read from a path or a pandas DataFrame"):
                 read(value)
+
+
+def test_a_probe_that_no_eval_is_of_is_told(tmp_path):
+    write_records(records(2), tmp_path / "records.parquet")
+    write_records(pd.DataFrame([evals(draw=0, error=0.4)]), tmp_path / "evals.parquet", table="evals")
+    with pytest.warns(UserWarning, match=r"no few-shot evals are of plian at pre_logits: there is \w+ at pre_logits"):
+        found = read_records(tmp_path, probe="plian")
+    assert not [name for name in found if "shot" in name]
