@@ -48,7 +48,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 def _told_in_one_line() -> tuple[type[Exception], ...]:
     from ..runner.run import SweepBusyError
-    from ..specs.spec import SpecError
+    from ..specs.faults import SpecError
 
     return SpecError, SweepBusyError, OSError
 
@@ -73,7 +73,7 @@ def collected(folder: Path) -> "Collected":
         SpecError: there are none, as after a full disk.
     """
     from ..runner.collect import collect
-    from ..specs.spec import SpecError
+    from ..specs.faults import SpecError
 
     try:
         return collect(folder)

@@ -7,7 +7,7 @@ import typer
 
 from ..paths import SweepPaths
 from ..runner.frozen_plan import read_frozen_plan
-from ..specs.spec import SpecError
+from ..specs.faults import SpecError
 from ..trackers import TRACKERS, track
 from ..words import plural
 from .base import FolderArgument, collected, print_line

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..specs.faults import SpecError
 from ..specs.grid import Plan
-from ..specs.spec import SpecError
 from ..stopping import interrupted_by_signals
 from .base import MOST_SLOTS, SpecArgument, plan_of_spec, print_line, tell
 

@@ -8,7 +8,7 @@ import typer
 from ..paths import SweepPaths
 from ..runner.frozen_plan import FrozenPlan, read_frozen_plan
 from ..runner.record_rows import RecordRows
-from ..specs.spec import SpecError
+from ..specs.faults import SpecError
 from .base import FolderArgument, print_line
 from .training import (
     AcceptOption,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..specs.spec import SpecError
+from ..specs.faults import SpecError
 from .base import print_line, tell
 
 if TYPE_CHECKING:

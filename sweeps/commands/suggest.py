@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..specs.spec import SpecError
+from ..specs.faults import SpecError
 from .base import print_line
 
 __all__ = ["suggest"]

@@ -12,8 +12,8 @@ from scaling.command_line import print_note
 
 from ..runner.run import run_sweep
 from ..runner.status import SweepStatus
+from ..specs.faults import SpecError
 from ..specs.grid import Plan
-from ..specs.spec import SpecError
 from ..stopping import Interrupted, interrupted_by_signals
 from .base import MOST_SLOTS, SOME_FAILED, collected, print_line, print_status
 

@@ -8,8 +8,8 @@ from ..data.class_counts import fewest_in_class
 from ..data.datasets import task_name
 from ..models import ModelConfig
 from ..specs.config import RecipeConfig, RunConfig
+from ..specs.faults import SpecError
 from ..specs.grid import Plan, Trunk
-from ..specs.spec import SpecError
 
 if TYPE_CHECKING:
     from ..runner.cost import RunCost

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..paths import SweepPaths
+from ..specs.faults import SpecError
 from ..specs.grid import Plan
-from ..specs.spec import SpecError
 from .frozen_code import changed_files, code_files
 from .frozen_plan import FrozenPlan, config_fields
 

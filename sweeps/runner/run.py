@@ -10,8 +10,8 @@ from rich.console import Console
 
 from ..paths import SweepPaths, write_text
 from ..specs.config import RunConfig
+from ..specs.faults import SpecError
 from ..specs.grid import Plan, Trunk
-from ..specs.spec import SpecError
 from ..stopping import held_signals
 from .changes import ChangedSweepError, code_changes, spec_changes
 from .frozen_code import code_files, code_hash, drop_old_code, freeze_code

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..specs.config import RunConfig
+from ..specs.faults import SpecError
 from ..specs.grid import make_plan
-from ..specs.spec import SpecError, read_spec
+from ..specs.spec import read_spec
 
 if TYPE_CHECKING:
     from ..runner.cost import RunCost

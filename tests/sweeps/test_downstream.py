@@ -15,8 +15,9 @@ from sweeps.paths import SweepPaths
 from sweeps.planning.describe import describe_plan
 from sweeps.runner.jobs import run_trunk
 from sweeps.specs.config import DownstreamConfig
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 from sweeps.training.acceleration import compile_blocks
 
 from .conftest import changed, plan_of

@@ -20,8 +20,9 @@ from scaling import read_records
 from sweeps.cli import app
 from sweeps.runner.cost import run_cost
 from sweeps.specs.durations import parse_duration
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec, read_spec
+from sweeps.specs.spec import parse_spec, read_spec
 
 from ..fuzz import FUZZ
 from .folders import Kind, ids, write_sweep

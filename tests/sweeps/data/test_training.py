@@ -16,8 +16,9 @@ from sweeps.data.stream import describe, verify, workers
 from sweeps.data.subsets import sample_rows
 from sweeps.data.training import load_training_data
 from sweeps.paths import TrunkPaths
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 from sweeps.training.train import train_trunk
 
 from .stream_sets import DATASETS, KINDS, photo, write_set

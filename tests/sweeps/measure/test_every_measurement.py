@@ -11,8 +11,9 @@ from scaling.schema import MEASUREMENTS as COLUMNS
 from sweeps.measure import MEASUREMENTS
 from sweeps.measure.subject import Subject, measure_model
 from sweeps.models.layers import layer_names
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 
 from ..conftest import plan_of
 from ..models.test_layers import SHAPES

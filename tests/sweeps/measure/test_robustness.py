@@ -9,7 +9,7 @@ from sweeps.data.images import load_images, normalise
 from sweeps.evaluation.evaluate import evaluate_upstream
 from sweeps.measure import adversarial, corruptions, loss_landscape
 from sweeps.measure.subject import Subject
-from sweeps.specs.spec import SpecError
+from sweeps.specs.faults import SpecError
 from sweeps.training.train import new_state
 
 from ..conftest import plan_of

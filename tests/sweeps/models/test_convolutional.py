@@ -14,7 +14,7 @@ from sweeps.models import (
 )
 from sweeps.models.cost import count_cost
 from sweeps.models.modernised_resnet import FLAGS, STEPS
-from sweeps.specs.spec import SpecError
+from sweeps.specs.faults import SpecError
 
 from ..conftest import plan_of
 

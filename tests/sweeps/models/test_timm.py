@@ -5,8 +5,9 @@ import timm
 import torch
 
 from sweeps.models import TimmConfig
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 
 from .conftest import TINY, TINY_VIT
 

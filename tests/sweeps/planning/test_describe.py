@@ -4,7 +4,7 @@ import pytest
 
 from sweeps.planning.describe import describe_plan, tuned_columns, tuned_fields
 from sweeps.runner.cost import finetune_cost, forget_counted, run_cost
-from sweeps.specs.spec import SpecError
+from sweeps.specs.faults import SpecError
 from sweeps.training.saved_model import save_model
 
 from ..conftest import plan_of

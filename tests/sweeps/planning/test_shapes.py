@@ -12,7 +12,7 @@ from sweeps.planning.memory import count_memory
 from sweeps.planning.shape_speed import Measured, fit_speed, measure_speed
 from sweeps.planning.shapes import AXES, OUT_OF_MEMORY, columns_of, cost_at, find_shapes, memory_at, regime_of
 from sweeps.planning.shapes_figure import shapes_figure
-from sweeps.specs.spec import SpecError
+from sweeps.specs.faults import SpecError
 
 OPTIMIZERS = ("adamw", "adamw_bf16", "adafactor")
 SIZE = 32

@@ -27,8 +27,9 @@ from sweeps.runner.frozen_code import code_files
 from sweeps.runner.frozen_plan import installed_versions, read_frozen_plan
 from sweeps.runner.run import SweepBusyError, pending_trunks, run_sweep
 from sweeps.runner.status import sweep_status
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 
 from ..conftest import UNREPEATABLE, changed, plan_of
 

@@ -5,9 +5,10 @@ from scaling.cells import CELL_COLUMNS
 from scaling.schema import RECORDS
 from sweeps.specs.config import RecipeConfig
 from sweeps.specs.durations import parse_duration
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
 from sweeps.specs.recipes import RECIPES, find_recipe
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 from sweeps.training.schedules import SCHEDULES
 
 from ..conftest import changed

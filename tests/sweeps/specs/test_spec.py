@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeps.specs.durations import parse_duration
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
 from sweeps.specs.rates import RateRule, with_rates
-from sweeps.specs.spec import SpecError, _StrictLoader, parse_spec, read_spec
+from sweeps.specs.spec import _StrictLoader, parse_spec, read_spec
 
 from ..conftest import changed
 

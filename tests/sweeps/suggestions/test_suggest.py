@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 from scaling import write_records
 from sweeps.cli import app
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, read_spec
+from sweeps.specs.spec import read_spec
 from sweeps.suggestions.advice import Question, advise_groups
 from sweeps.suggestions.advice_text import advice_text
 from sweeps.suggestions.candidates import grid_cells, spec_cells

@@ -10,8 +10,9 @@ from sweeps.data.training import load_training_data
 from sweeps.models import FAMILIES
 from sweeps.models.cost import count_cost
 from sweeps.specs.config import RecipeConfig
+from sweeps.specs.faults import SpecError
 from sweeps.specs.grid import make_plan
-from sweeps.specs.spec import SpecError, parse_spec
+from sweeps.specs.spec import parse_spec
 from sweeps.training.contrastive import (
     build_projection,
     detached_classifier,

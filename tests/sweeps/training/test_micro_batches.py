@@ -10,7 +10,7 @@ from timm.layers.drop import DropPath
 
 import sweeps.training.step as step_module
 from sweeps.data.training import load_training_data, training_source
-from sweeps.specs.spec import SpecError
+from sweeps.specs.faults import SpecError
 from sweeps.training.acceleration import compile_blocks
 from sweeps.training.micro_batches import drop_path_of_part, num_parts, split_rows, why_whole
 from sweeps.training.step import TrainingStep
