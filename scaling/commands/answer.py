@@ -127,7 +127,7 @@ def _figure_of(draw: "Mapping[str, Callable[[Axes], Any]]") -> "Figure":
         raise ValueError(f"--figure draws at most {_MOST_AXES} groups, got {len(draw)}: choose some with --where")
     import matplotlib.pyplot as plt
 
-    from ..plots.style import shown_name
+    from ..plots.words import shown_name
 
     columns = min(len(draw), 2)
     lines = -(-len(draw) // columns)

@@ -68,7 +68,7 @@ class FrontierAsked(Asked):
 
     def draw(self, fit: FrontierFit, runs: pd.DataFrame, ax: Any) -> Any:
         from ..plots import plot_frontier
-        from ..plots.style import column_label
+        from ..plots.words import column_label
 
         second = self.fit_beside(runs) if self.beside else None
         labels: dict[str, Any] = {"x_label": column_label(self.x), "y_label": column_label(self.error_column)}

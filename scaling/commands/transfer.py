@@ -85,7 +85,7 @@ class TransferAsked(UpstreamAsked):
 
     def draw(self, fit: TransferFit, models: pd.DataFrame, column: str, ax: Any) -> Any:
         from ..plots import plot_transfer
-        from ..plots.style import task_title
+        from ..plots.words import task_title
 
         second = self.fit_beside(models, column) if self.beside else None
         options: dict[str, Any] = {"groups": colours(models, self.by), "level": self.level, "task": task_title(column)}

@@ -9,7 +9,7 @@ from ..ensemble.comparison import compare_laws
 from ..fitting.fit_law import fit_law
 from ..frontier import fit_frontier
 from ..inputs import check_columns
-from ..plots.style import shown_name
+from ..plots.words import shown_name
 from ..tables import paired_difference
 from ..transfer import fit_transfer
 from ..tuning import tuning_table

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import plots, transfer
-from ..plots.style import shown_name, task_title
+from ..plots.words import shown_name, task_title
 from ..transfer import fit_tasks, fit_transfer
 from ..transfer.task_columns import choose_tasks
 from .source import Source

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..inputs import check_columns
-from ..plots.style import column_label, task_title
+from ..plots.words import column_label, task_title
 from ..selection.usable import trainings, usable_runs
 from ..transfer.task_columns import choose_tasks
 

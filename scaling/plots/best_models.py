@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import BestModels, Rule
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, legend_above, new_axes, shown_name
+from .legends import legend_above
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, label_points, new_axes
+from .words import shown_name
 
 __all__ = ["plot_best_models"]
 

@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..frontier import Bottlenecks
-from .style import LAW_COLOUR, STYLES, error_axis, legend, new_axes, shades, short_count, shown_name
+from .legends import legend
+from .style import LAW_COLOUR, STYLES, error_axis, new_axes, shades
+from .words import short_count, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from ..schema import KEY
-from .style import MODEL_LABEL, QUANTITY_LABELS, column_label, legend, name_lines, new_axes, shown_name
+from .legends import legend
+from .style import name_lines, new_axes
+from .words import MODEL_LABEL, QUANTITY_LABELS, column_label, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 
 from ..chained import Chain, ComputeTarget
 from ..errors import FitWarning
-from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, legend_beside, new_axes, shown_name
+from .legends import legend_beside
+from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, new_axes
+from .words import shown_name
 
 __all__ = ["plot_chain"]
 

@@ -12,7 +12,8 @@ from ..inputs import check_columns, column_of
 from ..layers import layer_order
 from .by_layer import layer_ticks
 from .ranks import cell_digits, digits_fit
-from .style import MODEL_LABEL, name_lines, new_axes, shown_name
+from .style import name_lines, new_axes
+from .words import MODEL_LABEL, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

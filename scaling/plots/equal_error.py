@@ -5,7 +5,9 @@ from matplotlib.axes import Axes
 
 from ..frontier import CostRatio, FrontierFit
 from ..frontier.family_costs import FamilyRuns
-from .style import LAW_COLOUR, error_axis, law_at, legend, new_axes, shown_name, style_of
+from .legends import legend
+from .style import LAW_COLOUR, error_axis, law_at, new_axes, style_of
+from .words import shown_name
 
 __all__ = ["plot_cost_ratio"]
 

@@ -12,17 +12,8 @@ from matplotlib.ticker import LogLocator
 from ..ensemble.weighted import EnsembleFit
 from ..fitting.fit import Fit
 from ..fitting.grouped import GroupLaw
-from .style import (
-    BESIDE_COLOUR,
-    LAW_COLOUR,
-    decimal_ticks,
-    draw_points,
-    error_axis,
-    first_drawn,
-    law_at,
-    legend_beside,
-    new_axes,
-)
+from .legends import legend_beside
+from .style import BESIDE_COLOUR, LAW_COLOUR, decimal_ticks, draw_points, error_axis, first_drawn, law_at, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,19 +8,9 @@ from matplotlib.axes import Axes
 
 from ..fitting.fit import Fit
 from ..frontier import FrontierFit
-from .style import (
-    BESIDE_COLOUR,
-    LAW_COLOUR,
-    SELECTION_LABELS,
-    TRANSFER_COLOUR,
-    draw_points,
-    error_axis,
-    law_at,
-    legend_beside,
-    legend_clear,
-    new_axes,
-    shown_name,
-)
+from .legends import legend_beside, legend_clear
+from .style import BESIDE_COLOUR, LAW_COLOUR, TRANSFER_COLOUR, draw_points, error_axis, law_at, new_axes
+from .words import SELECTION_LABELS, shown_name
 
 __all__ = ["plot_frontier"]
 

@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from ..errors import FitWarning
 from ..inputs import check_columns, column_of
 from ..transfer.head_sweeps import mean_errors
-from .style import LAW_COLOUR, column_label, label_column, legend, new_axes, probe_names, short_count, style_of
+from .legends import legend
+from .style import LAW_COLOUR, label_column, new_axes, style_of
+from .words import column_label, probe_names, short_count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,9 @@ from matplotlib.axes import Axes
 
 from ..transfer import HullOverlay
 from ..transfer.hull_distance import hull_line
-from .style import BESIDE_COLOUR, LAW_COLOUR, legend, new_axes, style_of, task_title
+from .legends import legend
+from .style import BESIDE_COLOUR, LAW_COLOUR, new_axes, style_of
+from .words import task_title
 
 __all__ = ["plot_hull_gap", "plot_hull_overlay"]
 

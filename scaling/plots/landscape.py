@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
 from ..inputs import check_columns, positive_column
-from .style import MODEL_LABEL, name_lines, new_axes, shown_name
+from .style import name_lines, new_axes
+from .words import MODEL_LABEL, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

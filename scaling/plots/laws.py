@@ -13,6 +13,7 @@ from ..ensemble.weighted import EnsembleFit
 from ..fitting.fit import Fit
 from ..frontier import FrontierFit
 from ..selection.hulls import check_points
+from .legends import legend
 from .style import (
     BESIDE_COLOUR,
     LAW_COLOUR,
@@ -23,10 +24,9 @@ from .style import (
     error_axis,
     first_drawn,
     law_at,
-    legend,
     new_axes,
-    shown_name,
 )
+from .words import shown_name
 
 __all__ = ["plot_laws"]
 

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..transfer import LayerOverlay
-from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes, probe_names, row_names, shown_name
-from .style import legend as draw_legend
+from .legends import legend as draw_legend
+from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes
+from .words import probe_names, row_names, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

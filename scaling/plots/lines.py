@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from ..transfer import AccuracyLine
-from .style import LAW_COLOUR, draw_points, legend_beside, new_axes
+from .legends import legend_beside
+from .style import LAW_COLOUR, draw_points, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd

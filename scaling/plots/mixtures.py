@@ -4,7 +4,9 @@ from matplotlib.axes import Axes
 
 from ..selection.hulls import convex_hull
 from ..transfer import Mixture
-from .style import LAW_COLOUR, TRANSFER_COLOUR, amount, draw_points, legend, new_axes, shown_name
+from .legends import legend
+from .style import LAW_COLOUR, TRANSFER_COLOUR, draw_points, new_axes
+from .words import amount, shown_name
 
 __all__ = ["plot_mixture"]
 

@@ -9,7 +9,9 @@ from ..errors import FitError
 from ..frontier import OptimalAllocation
 from ..frontier.allocation import AllocationFit
 from ..frontier.optimal import interval_text
-from .style import LAW_COLOUR, STYLES, amount, legend, legend_beside, new_axes, shades
+from .legends import legend, legend_beside
+from .style import LAW_COLOUR, STYLES, new_axes, shades
+from .words import amount
 
 __all__ = ["plot_isoflop", "plot_optimal"]
 

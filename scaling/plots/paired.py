@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
-from .style import LAW_COLOUR, MODEL_LABEL, STYLES, new_axes, row_names, shown_name
+from .style import LAW_COLOUR, STYLES, new_axes
 from .tables import name_rows
+from .words import MODEL_LABEL, row_names, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..inputs import check_columns, check_fractions, column_of
-from .style import MODEL_LABEL, legend, legend_above, name_lines, new_axes, shown_name
+from .legends import legend, legend_above
+from .style import name_lines, new_axes
+from .words import MODEL_LABEL, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import ChoiceLoss
-from .style import BESIDE_COLOUR, STYLES, legend, new_axes, shown_name
+from .legends import legend
+from .style import BESIDE_COLOUR, STYLES, new_axes
+from .words import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..transfer import Robustness
+from .legends import legend_beside
 from .lines import even_grid, scaled_axes
-from .style import BESIDE_COLOUR, LAW_COLOUR, draw_points, label_points, legend_beside, new_axes
+from .style import BESIDE_COLOUR, LAW_COLOUR, draw_points, label_points, new_axes
 
 __all__ = ["plot_robustness"]
 

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from ..transfer import SampleSizes
-from .style import STYLES, legend_above, new_axes
+from .legends import legend_above
+from .style import STYLES, new_axes
 
 __all__ = ["plot_sample_sizes"]
 

@@ -11,18 +11,9 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns, column_of
 from .head_sweeps import SETTING_LABELS, setting_axis, setting_places
-from .style import (
-    LAW_COLOUR,
-    QUANTITY_LABELS,
-    column_label,
-    decimal_ticks,
-    legend,
-    legend_beside,
-    name_lines,
-    new_axes,
-    short_count,
-    shown_name,
-)  # fmt: skip
+from .legends import legend, legend_beside
+from .style import LAW_COLOUR, decimal_ticks, name_lines, new_axes
+from .words import QUANTITY_LABELS, column_label, short_count, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,9 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..errors import FitError
 from ..frontier import ShapeFit
-from .style import LAW_COLOUR, amount, legend_beside, new_axes, shades, shown_name
+from .legends import legend_beside
+from .style import LAW_COLOUR, new_axes, shades
+from .words import amount, shown_name
 
 __all__ = ["plot_shapes"]
 

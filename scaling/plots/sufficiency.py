@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 
 from ..fitting.fit import Fit
 from ..transfer import SameCurve, Sufficiency
-from .style import TRANSFER_COLOUR, draw_points, legend, new_axes, shown_name, style_of
+from .legends import legend
+from .style import TRANSFER_COLOUR, draw_points, new_axes, style_of
+from .words import shown_name
 
 __all__ = ["plot_same_curve", "plot_sufficiency"]
 

@@ -12,7 +12,9 @@ from ..tables.audit import CHECKS
 from ..tables.factors import factor_ranges, factor_steps, one_direction
 from ..tables.ranks import RankFlips
 from ..tables.rows import RowComparison
-from .style import STYLES, label_column, legend, legend_above, new_axes, shown_name, style_of
+from .legends import legend, legend_above
+from .style import STYLES, label_column, new_axes, style_of
+from .words import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

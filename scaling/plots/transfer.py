@@ -8,16 +8,9 @@ from matplotlib.axes import Axes
 
 from ..transfer import TransferFit
 from ..transfer.fit import HIDDEN_ALPHA
-from .style import (
-    BESIDE_COLOUR,
-    LAW_COLOUR,
-    SELECTION_LABELS,
-    TRANSFER_COLOUR,
-    draw_points,
-    legend_clear,
-    new_axes,
-    shown_name,
-)
+from .legends import legend_clear
+from .style import BESIDE_COLOUR, LAW_COLOUR, TRANSFER_COLOUR, draw_points, new_axes
+from .words import SELECTION_LABELS, shown_name
 
 __all__ = ["plot_transfer"]
 

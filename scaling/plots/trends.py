@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 
 from ..inputs import check_columns
 from ..transfer.trends import check_labels
-from .style import label_column, legend, new_axes, shown_name, style_of
+from .legends import legend
+from .style import label_column, new_axes, style_of
+from .words import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

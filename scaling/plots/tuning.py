@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ..inputs import check_columns, column_of
-from .style import STYLES, legend_beside, new_axes, shades, shown_name
+from .legends import legend_beside
+from .style import STYLES, new_axes, shades
+from .words import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

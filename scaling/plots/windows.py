@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 
 from ..transfer import WindowComparison
 from ..transfer.hull_distance import hull_line
-from .style import LAW_COLOUR, STYLES, legend_above, new_axes, shown_name
+from .legends import legend_above
+from .style import LAW_COLOUR, STYLES, new_axes
+from .words import shown_name
 
 __all__ = ["plot_windows"]
 

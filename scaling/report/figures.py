@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 
 from ..page import Picture, picture_of
 from ..plots import plot_frontier, plot_transfer
-from ..plots.style import BESIDE_COLOUR, column_words, draw_points, error_axis, law_at, legend, new_axes
+from ..plots.legends import legend
+from ..plots.style import BESIDE_COLOUR, draw_points, error_axis, law_at, new_axes
+from ..plots.words import column_words
 from ..transfer import TransferFit
 from .asked import Asked
 from .edge import Edge, sampled

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FitError
-from ..plots.style import task_words
+from ..plots.words import task_words
 from ..selection.usable import usable_runs
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks

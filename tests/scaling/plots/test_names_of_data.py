@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import scaling as sc
-from scaling.plots.style import column_label, draw_points, shown_name, task_title
+from scaling.plots.style import draw_points
+from scaling.plots.words import column_label, shown_name, task_title
 
 from .helpers import labels
 from .test_contract import DOWNSTREAM, UPSTREAM, X, Y, result_of
