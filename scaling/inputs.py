@@ -61,7 +61,7 @@ def numbers(name: str, values: ArrayLike) -> np.ndarray:
         found = np.asarray(values)
         if found.dtype.kind in "cmM":
             raise TypeError(f"got values of type {found.dtype}")
-        return found.astype(float)
+        return found.astype(float, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
 
