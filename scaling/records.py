@@ -26,6 +26,8 @@ _OTHER_FORMS = {
     ".jsonl": "read_json(path, lines=True)",
 }  # fmt: skip
 
+_USUAL_PROBE = ("whitened", "pre_logits")
+
 
 def read_records(
     source: str | os.PathLike[str] | pd.DataFrame,
@@ -232,7 +234,7 @@ def _evals_beside(path: Path) -> Path | pd.DataFrame:
 def _add_task_columns(records: pd.DataFrame, evals: pd.DataFrame, probe: str, layer: str) -> pd.DataFrame:
     probed = evals[evals["method"] == "fewshot"]
     fewshot = probed[(probed["probe"] == probe) & (probed["layer"] == layer)]
-    if len(probed) and fewshot.empty:
+    if len(probed) and fewshot.empty and (probe, layer) != _USUAL_PROBE:  # one was asked for
         known = probed[["probe", "layer"]].drop_duplicates().astype(str).agg(" at ".join, axis=1)
         issue(UserWarning(f"no few-shot evals are of {probe} at {layer}: there is {', '.join(known[:6])}"))
     others = evals[evals["method"].isin(["finetune", "zero_shot"])]
