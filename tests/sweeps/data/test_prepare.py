@@ -62,7 +62,9 @@ def test_generated_sets_are_as_long_as_asked_for():
 
 def test_a_plan_looks_for_the_tasks_of_a_suite_once(monkeypatch):
     looked = []
-    monkeypatch.setattr("sweeps.specs.grid.expand_tasks", lambda tasks: looked.append(tasks) or expand_tasks(tasks))
+    for module in ("grid", "resolve"):
+        where = f"sweeps.specs.{module}.expand_tasks"
+        monkeypatch.setattr(where, lambda tasks: looked.append(tasks) or expand_tasks(tasks))
     for _ in range(2):
         assert len(plan_of(downstream__tasks=["vtab-like"], seeds=[0, 1]).configs) > 2
     assert len(looked) == 4  # in each plan, once to resolve its cells and once to say what is left out
