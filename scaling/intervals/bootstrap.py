@@ -31,7 +31,6 @@ __all__ = [
 
 METHODS = ("residual", "case", "cluster")
 _MANY_FAILED = 0.05  # share of draws without a fit from which on the intervals deserve a warning
-_LEVEL = 0.95  # of the interval that tells whether a parameter is determined
 _CACHED_NUMBERS = 200_000  # of a batch's Jacobian
 _SMALLEST_PART = 64
 _NUM_PROMISING = 40  # points of the scan, the best for all draws together, at which each draw is tried
@@ -50,7 +49,6 @@ class BootstrapFit(NotebookView):
         residual_draws: a residual for each draw, for prediction intervals, shape (num_draws,).
         num_failed: draws that have no fit (too few distinct points, or no minimum) and are left out.
         is_expanded: whether intervals are expanded from a normal to Student's quantile.
-        is_posterior: of a stochastic frontier, which warns of its own draws.
     """
 
     fit: Fit
@@ -58,29 +56,11 @@ class BootstrapFit(NotebookView):
     residual_draws: np.ndarray
     num_failed: int
     is_expanded: bool = False
-    is_posterior: bool = False
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """That many draws failed, where they did, and parameters that the draws do not determine."""
-        if self.is_posterior:
-            return ()
-        return failed_draws(self.num_failed, len(self.theta) + self.num_failed) + self._undetermined
-
-    @cached_property
-    def _undetermined(self) -> tuple[FitWarning, ...]:
-        """Parameters whose draws spread by more than the parameter, where the fit does not say so already."""
-        fit = self.fit
-        if any(warning.kind == "not_identified" for warning in fit.warnings):
-            return ()
-        with np.errstate(invalid="ignore"):
-            low, high = self.quantiles(self.theta, _LEVEL)
-            is_wide = (high - low) / 2 > np.maximum(np.abs(fit.theta), fit.sizes)
-        names = [name for name, wide in zip(fit.law.params, is_wide, strict=True) if wide and name not in fit.law.mixed]
-        if not names:
-            return ()
-        text = f"the {_LEVEL:.0%} bootstrap interval of {', '.join(names)} spans all values that matter"
-        return (FitWarning("not_identified", text),)
+        """That many draws failed, where they did."""
+        return failed_draws(self.num_failed, len(self.theta) + self.num_failed)
 
     def take(self, rows: np.ndarray) -> BootstrapFit:
         """Those of the draws."""
@@ -198,8 +178,7 @@ def bootstrap_fit(
         FitError: no draw could be fitted.
 
     Warns:
-        FitWarning: `failed_draws` where more than 5 % had too few distinct points, `not_identified` where the draws do
-            not determine a parameter.
+        FitWarning: `failed_draws` where more than 5 % had too few distinct points.
 
     >>> from scaling import fit_law
     >>> x = np.geomspace(1e18, 1e21, 12)

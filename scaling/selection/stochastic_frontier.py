@@ -120,7 +120,7 @@ def fit_stochastic_frontier(
     fit = _central_fit(posterior, theta.T, first, x)
     in_fit_units = law.in_units(theta.T, posterior.x_unit / fit.x_unit, posterior.y_unit / fit.y_unit)
     residuals = np.log(y / central_curve(fit, x))
-    draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0, is_posterior=True)
+    draws = BootstrapFit(fit, in_fit_units, rng.choice(residuals, size=num_draws), 0)
     threshold = np.exp(posterior.threshold) * posterior.y_unit
     poor = _poor_fit(draws, x, y, threshold, noise, scale, shape)
     is_exact = _is_exact(fit, x, y, threshold)

@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pytest
 
@@ -191,16 +189,3 @@ def test_draws_that_say_nothing_are_refused():
         bootstrap_fit(fit_law("saturating_power", C[::9], E[::9]))
     with pytest.raises(ValueError, match="groups must have two labels or more"):
         bootstrap_fit(FIT, groups=["a"] * 20)
-
-
-@pytest.mark.parametrize(("noise", "is_told"), [(0.1, False), (0.03, True)])
-def test_an_exponent_that_the_draws_do_not_determine_is_warned_of(noise, is_told):
-    """The fit alone says nothing: to first order its interval is narrow, that of the draws is open above."""
-    x = np.geomspace(1, 100, 8)
-    fit = fit_law("saturating_power", x, (0.5 / x + 0.3) * np.exp(noise * np.random.default_rng(2).standard_normal(8)))
-    assert not fit.warnings
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        bootstrap_fit(fit, num_draws=300)
-    said = [str(w.message) for w in caught]
-    assert said == [] if is_told else said == ["the 95% bootstrap interval of b spans all values that matter"]
