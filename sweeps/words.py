@@ -1,6 +1,6 @@
 """Numbers and errors in words."""
 
-__all__ = ["one_line", "plural"]
+__all__ = ["first_line", "one_line", "plural"]
 
 _MAX_LINE = 300  # letters
 
@@ -11,6 +11,15 @@ def plural(count: int, noun: str) -> str:
     ('1 run', '1,200 runs')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first, or of one without a word its kind.
+
+    >>> first_line(OSError()), first_line(ValueError("a\\nb"))
+    ('OSError', 'a')
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def one_line(error: BaseException) -> str:

@@ -201,7 +201,8 @@ def bootstrap_fit(
     else:
         place = None if groups is None else number_groups(groups, len(fit.y))[1][rows]
         weights = case_weights(len(rows), num_draws, rng, place)
-    return solve_draws(fit, x, y, weights, rng, scale, is_expanded=fit.degrees_of_freedom > 0)
+    bootstrap = solve_draws(fit, x, y, weights, rng, scale)
+    return replace(bootstrap, is_expanded=fit.degrees_of_freedom > 0)
 
 
 def _repeated_rows(counts: np.ndarray) -> np.ndarray:
@@ -259,7 +260,6 @@ def solve_draws(
     weights: np.ndarray,
     rng: np.random.Generator,
     scale: np.ndarray | None = None,
-    is_expanded: bool = False,
 ) -> BootstrapFit:
     """Fit every draw in one batch.
 
@@ -269,13 +269,11 @@ def solve_draws(
         y: scaled, shape (n,), or (num_draws, n) where each draw has its own.
         weights: shape (num_draws, n); 0 leaves a point out.
         scale: residual scale of each point, that of points without a `y_std` unless given.
-        is_expanded: see `BootstrapFit`.
     """
     theta, kept = solve_rows(fit, x, y, weights, scale)
     if len(theta) == 0:
         raise FitError("no bootstrap draw came to a minimum, or has enough distinct points for a fit")
-    residuals = _draw_residuals(fit, len(theta), rng)
-    bootstrap = BootstrapFit(fit, theta, residuals, len(weights) - len(kept), is_expanded)
+    bootstrap = BootstrapFit(fit, theta, _draw_residuals(fit, len(theta), rng), len(weights) - len(kept))
     issue(*bootstrap.warnings)
     return bootstrap
 

@@ -17,6 +17,7 @@ from scaling.schema import TABLES, arrow_schema
 from scaling.writing import write_arrow
 
 from ..paths import SweepPaths
+from ..words import first_line
 from .run_tables import Stamp, file_stamps, read_collected, read_run_tables, stamps_metadata
 
 __all__ = ["Collected", "collect"]
@@ -118,7 +119,7 @@ def _read_changed(paths: SweepPaths, table: str, names: list[str], found: Collec
                     raise ValueError(rows)
                 few.append(_Part(_as_in_schema(rows, table), np.full(rows.num_rows, name, dtype=object)))
             except (pa.ArrowException, ValueError) as error:
-                refuse(name, (str(error).splitlines() or [type(error).__name__])[0])
+                refuse(name, first_line(error))
         valid = _joined(_valid(few, table, refuse), table)
         parts.append(_Part(valid.rows.combine_chunks(), valid.folders))  # thousands of small parts take memory
     return parts

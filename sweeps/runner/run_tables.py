@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..paths import SweepPaths
+from ..words import first_line
 
 __all__ = ["Stamp", "file_stamps", "read_collected", "read_collected_stamps", "read_run_tables", "stamps_metadata"]
 
@@ -71,7 +72,7 @@ def _read(file: Path, columns: list[str] | None) -> pa.Table | str:
             return parquet.read(columns=wanted, use_threads=False).replace_schema_metadata()
     # pyarrow says that a file is damaged in all these ways; UnicodeDecodeError is a ValueError.
     except (pa.ArrowException, OSError, ValueError, EOFError) as error:
-        return (str(error).splitlines() or [type(error).__name__])[0]
+        return first_line(error)
 
 
 def read_collected(
