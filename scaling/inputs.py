@@ -37,6 +37,7 @@ __all__ = [
     "model_names",
     "nullable_column",
     "numbers",
+    "paired",
     "positive_column",
 ]
 
@@ -64,6 +65,15 @@ def numbers(name: str, values: ArrayLike) -> np.ndarray:
         return found.astype(float, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from None
+
+
+def paired(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 of one shape (n,), or a ValueError: other shapes, or Series that name their rows differently."""
+    check_same_index(x=x, y=y)
+    x, y = numbers("x", x), numbers("y", y)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
+    return x, y
 
 
 def check_whole(name: str, value: Any, least: int) -> None:

@@ -1,13 +1,15 @@
 """What a law says at some x, with an interval."""
 
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from .errors import FitWarning, issue
 
-__all__ = ["KINDS", "Prediction", "check_kind", "check_level", "warn_beyond"]
+__all__ = ["KINDS", "Prediction", "check_kind", "check_level", "no_warning_beyond", "warn_beyond"]
 
 _MOST_SHOWN = 10  # x of a prediction in its text
 KINDS = ("confidence", "prediction")
@@ -73,3 +75,11 @@ def warn_beyond(x: np.ndarray, known: np.ndarray, name: str = "x") -> None:
     if far > _FAR:
         text = f"{name} lies {np.log10(far):.2f} decades beyond the points fitted"
         issue(FitWarning("extrapolation", text))
+
+
+@contextmanager
+def no_warning_beyond() -> Iterator[None]:
+    """Without what `warn_beyond` says: where the caller has said it of other points."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FitWarning, message=".*decades beyond")
+        yield

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
-from ..inputs import check_positive, check_same_index, numbers
+from ..inputs import check_positive, paired
 from ..laws import LAWS, Law, find_law
 from .holdout import Holdout, Window, find_windows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BASELINES", "compare_laws", "fit_quietly", "log_rmse"]
+__all__ = ["BASELINES", "check_laws", "compare_laws", "positive_points"]
 
 _NUM_LAST = 5  # points whose mean is a baseline
 _OBJECTIVES = ("log_least_squares", "least_squares")  # the criteria need a likelihood of y
@@ -67,7 +67,7 @@ def compare_laws(
     """
     import pandas as pd
 
-    x, y = check_pairs(x, y)
+    x, y = positive_points(x, y)
     if objective not in _OBJECTIVES:
         raise ValueError(f"objective must be one of {_OBJECTIVES}, which have a likelihood, got {objective!r}")
     windows = find_windows(x, holdout)
@@ -77,16 +77,15 @@ def compare_laws(
     return table.sort_values("heldout_log_rmse", kind="stable", na_position="last", ignore_index=True)
 
 
-def check_pairs(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def positive_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Positive float64 arrays of one shape (n,).
 
     Raises:
         ValueError: they are not.
     """
-    check_same_index(x=x, y=y)
-    x, y = numbers("x", x), numbers("y", y)
-    if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-        raise ValueError(f"x and y must be one-dimensional, equally long and not empty, got {x.shape} and {y.shape}")
+    x, y = paired(x, y)
+    if x.size == 0:
+        raise ValueError("x and y must not be empty")
     return check_positive("x", x), check_positive("y", y)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from ..errors import FitError
 from ..fitting.objectives import find_objective
 from ..fitting.points import check_points, pose
-from ..fitting.solver import Problem, polish, scan
+from ..fitting.problem import Problem
+from ..fitting.scan import scan
+from ..fitting.solver import polish
 from ..laws import Law
 
 __all__ = ["REACHES", "Key", "Member", "fit_members"]

@@ -15,7 +15,7 @@ from ..laws import Law
 from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_kind, check_level, warn_beyond
 from ..quantiles import student_quantile
-from .comparison import check_laws, check_pairs
+from .comparison import check_laws, positive_points
 from .member_weights import learn_weights, rolling_errors
 from .members import Member, fit_members
 from .trend import Trend, find_trend
@@ -154,7 +154,7 @@ def fit_ensemble(x: ArrayLike, y: ArrayLike, laws: Sequence[str | Law] | None = 
     >>> bool(abs(np.log(ensemble.predict(4e9) / (30 * 4e9**-0.3 + 0.1))) < 0.01)
     True
     """
-    x, y = check_pairs(x, y)
+    x, y = positive_points(x, y)
     chosen = _falling_laws(laws)
     order = np.lexsort((y, x))
     x, y = x[order], y[order]

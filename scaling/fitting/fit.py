@@ -13,13 +13,14 @@ from ..errors import FitError, FitWarning
 from ..inputs import check_inside, check_positive
 from ..laws import Law
 from ..notebook_view import NotebookView
-from ..prediction import Prediction, check_kind, check_level, warn_beyond
+from ..prediction import Prediction, check_level, warn_beyond
 from ..quantiles import normal_quantile, student_quantile
 from .covariance import Covariance, parameter_covariance
-from .objective import LOG, Objective
-from .solver import Problem
+from .delta_method import delta_interval
+from .objective import Objective
+from .problem import Problem
 
-__all__ = ["Fit", "bound_units", "check_inside", "check_positive", "residual_unit", "scaled_x"]
+__all__ = ["Fit"]
 
 _COMPLEX_STEP = 1e-30  # a derivative by complex step has no cancellation, so any tiny step will do
 _AT_BOUND = 1e-9  # of a parameter's size that matters
@@ -71,7 +72,7 @@ class Fit(NotebookView):
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """Bounds of each parameter in the user's units."""
-        unit = bound_units(self.law, self.x_unit, self.y_unit)
+        unit = self.law.bound_units(self.x_unit, self.y_unit)
         pairs = np.stack([self.problem.lower * unit, self.problem.upper * unit], axis=1).tolist()
         return {name: (low, high) for name, (low, high) in zip(self.law.params, pairs, strict=True)}
 
@@ -201,9 +202,9 @@ class Fit(NotebookView):
         if low == high:
             raise FitError(f"{name} is fixed at {low:g}: it has no interval")
         if not self.degrees_of_freedom > 0:
-            raise FitError(f"no interval: {self._why_no_interval()}")
+            raise FitError(f"no interval: {self.why_no_interval}")
         if not np.isfinite(error):
-            raise FitError(f"{name} has no standard error ({self._why_no_interval()}): use profile_interval")
+            raise FitError(f"{name} has no standard error ({self.why_no_interval}): use profile_interval")
         half = self.student_quantile(level) * error
         return max(self.params[name] - half, low), min(self.params[name] + half, high)
 
@@ -213,7 +214,8 @@ class Fit(NotebookView):
             return normal_quantile(level)
         return student_quantile(level, self.degrees_of_freedom)
 
-    def _why_no_interval(self) -> str:
+    @property
+    def why_no_interval(self) -> str:
         return "; ".join(str(warning) for warning in self.warnings) or "the objective is flat at its minimum"
 
     def __repr__(self) -> str:
@@ -244,22 +246,32 @@ class Fit(NotebookView):
         """
         x = np.asarray(x, dtype=float)
         check_positive("x", x) if self.law.link is None else check_inside("x", x)
-        scaled, shape = scaled_x(self, x)
+        scaled, shape = self.scaled(x)
         self._warn_of_extrapolation(x)
-        median = self.law.value(self.theta, scaled)
         if level is None:
-            return (median * self.y_unit).reshape(shape)
-        check_level(level)
-        check_kind(kind)
-        low, high = self._delta_interval(scaled, median, level, kind)
-        ends = [(v * self.y_unit).reshape(shape) for v in (median, low, high)]
+            return (self.law.value(self.theta, scaled) * self.y_unit).reshape(shape)
+        ends = [(v * self.y_unit).reshape(shape) for v in delta_interval(self, scaled, level, kind)]
         return Prediction(x, *self.cut(*ends), level=level, kind=kind)
+
+    def scaled(self, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+        """x in scaled units with one axis of points, and the shape of y at x.
+
+        Raises:
+            ValueError: x of a law of two inputs does not end in an axis of 2.
+        """
+        inputs = self.law.num_inputs
+        if inputs == 1:
+            return x.ravel() / self.x_unit, x.shape
+        if x.ndim == 0 or x.shape[-1] != inputs:
+            raise ValueError(f"x of {self.law.name!r} must have shape (..., {inputs}), got {x.shape}")
+        return x.reshape(-1, inputs) / self.x_unit, x.shape[:-1]
 
     def _warn_of_extrapolation(self, x: np.ndarray) -> None:
         if not self.law.increasing:
             at = x.reshape(-1, self.law.num_inputs).T
-            for name, asked, known in zip(self.law.inputs, at, np.atleast_2d(self.x.T), strict=True):
-                if name != "group":
+            columns = zip(self.law.inputs, self.law.is_amount, at, np.atleast_2d(self.x.T), strict=True)
+            for name, is_amount, asked, known in columns:
+                if is_amount:
                     warn_beyond(asked, known, name)
 
     def cut(self, median: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -269,33 +281,6 @@ class Fit(NotebookView):
             if np.all(self.y <= 1):
                 high = np.where(median > 1, high, np.minimum(high, 1.0))  # of a law above 1 nothing is cut
         return median, low, high
-
-    def _delta_interval(
-        self, scaled: np.ndarray, median: np.ndarray, level: float, kind: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if not self.degrees_of_freedom > 0 or np.isnan(self.error_variance):
-            raise FitError(f"no interval: {self._why_no_interval()}")
-        link = self.problem.link
-        if self.objective.is_binomial:
-            link = LOG
-        with np.errstate(all="ignore"):
-            gradient = self.law.jacobian(self.theta, scaled)[:, self.is_free] * link.slope(median)[:, None]
-        spread = self.free_covariance.spread(gradient)
-        if link.name == "log" and np.any(median <= 0):
-            raise FitError("the law is not positive at every x: its logarithm has no interval there")
-        if kind == "prediction":
-            spread = np.hypot(spread, self._new_point_spread(link, median))
-        half = self.student_quantile(level) * spread
-        with np.errstate(over="ignore"):
-            middle = link.forward(median)
-            return link.backward(middle - half), link.backward(middle + half)
-
-    def _new_point_spread(self, link: Any, median: np.ndarray) -> np.ndarray:
-        """One new point has the spread of a typical one of those fitted."""
-        scale = np.exp(np.mean(np.log(self.problem.residual_scale)))
-        if self.objective.is_binomial:
-            return np.sqrt(self.error_variance * median * (1 - np.minimum(median, 1))) * scale * link.slope(median)
-        return np.full(median.shape, self.residual_std * scale)
 
     @property
     def limit(self) -> float:
@@ -336,32 +321,3 @@ class Fit(NotebookView):
         from .fit_text import fit_from_dict
 
         return fit_from_dict(values)
-
-
-def bound_units(law: Law, x_unit: Any, y_unit: float) -> np.ndarray:
-    """What a bound in scaled units is multiplied by to be in the user's, shape (num_params,).
-
-    A mixed parameter's unit depends on others: it has its own bounds (0, inf), or the units are one.
-    """
-    with np.errstate(over="ignore"):
-        unit = law.in_units(np.ones(len(law.params)), x_unit, y_unit)
-    return np.where([name in law.mixed for name in law.params], 1.0, unit)
-
-
-def scaled_x(fit: Fit, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
-    """x in scaled units with one axis of points, and the shape of y at x.
-
-    Raises:
-        ValueError: x of a law of two inputs does not end in an axis of 2.
-    """
-    inputs = fit.law.num_inputs
-    if inputs == 1:
-        return x.ravel() / fit.x_unit, x.shape
-    if x.ndim == 0 or x.shape[-1] != inputs:
-        raise ValueError(f"x of {fit.law.name!r} must have shape (..., {inputs}), got {x.shape}")
-    return x.reshape(-1, inputs) / fit.x_unit, x.shape[:-1]
-
-
-def residual_unit(objective: Objective, y_unit: float) -> float:
-    """What scaled residuals are divided by to be in the user's unit of y, or of log y: a Huber delta's unit."""
-    return 1.0 if objective.log else 1 / y_unit

@@ -15,13 +15,13 @@ from .identification import check_range, find_warnings
 from .objective import Objective
 from .objectives import find_objective
 from .points import Points, check_points, pose
+from .problem import Problem
 from .search import Minimum, minimise
-from .solver import Problem
 
 if TYPE_CHECKING:
     from .grouped import GroupedFit
 
-__all__ = ["fit_law"]
+__all__ = ["finished", "fit_law", "fit_points", "objective_of", "quiet_fit"]
 
 _Bounds = Mapping[str, tuple[float, float]]
 

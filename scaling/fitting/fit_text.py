@@ -10,7 +10,7 @@ from ..errors import FitWarning, warning_lines
 from ..laws import find_law
 from .fit import Fit
 from .objectives import find_objective
-from .solver import Problem
+from .problem import Problem
 
 __all__ = ["data_hash", "fit_from_dict", "fit_summary", "fit_to_dict"]
 

@@ -1,6 +1,5 @@
 """One fit of several groups of points (tasks, families) that have some parameters in common."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FitError, FitWarning, issue
+from ..errors import FitError, issue
 from ..groups import number_groups
 from ..laws import Law
 from ..laws.grouped import grouped_law
 from ..notebook_view import NotebookView
-from ..prediction import Prediction, warn_beyond
+from ..prediction import Prediction, no_warning_beyond, warn_beyond
 from .fit import Fit
 from .fit_law import finished, fit_points, objective_of
 from .points import check_points, pose
@@ -68,8 +67,7 @@ class GroupedFit(NotebookView):
         at = np.stack([x, np.full(x.shape, number)], axis=-1)
         if not self.law.increasing:
             warn_beyond(x, self.joint.x[self.joint.x[:, 1] == number, 0])
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=FitWarning, message=".*decades beyond")  # of all groups
+        with no_warning_beyond():  # the points of all groups
             if level is None:
                 return self.joint.predict(at)
             return replace(self.joint.predict(at, level, kind), x=x)

@@ -44,7 +44,7 @@ def find_warnings(fit: Fit, fixed: Mapping[str, float], minimum: Minimum) -> tup
 
 def _is_ridge(fit: Fit) -> bool:
     """The one exponent of the law is so small that a power is a straight line in log x."""
-    if fit.law.link is not None or fit.law.num_inputs > 1 or any(name[:1] == "d" for name in fit.law.params):
+    if fit.law.link is not None or fit.law.num_inputs > 1 or len(fit.law.nonlinear) != 1:
         return False
     return 0 < fit.params[fit.law.rate] * fit.law.span(fit.x) < _RIDGE_FALL
 
@@ -53,7 +53,7 @@ def _at_bounds(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     found = []
     for name, value in fit.at_bound.items():
         if name not in fixed:
-            is_flat = value == 0 and name in ("a", fit.law.rate) and not fit.law.increasing
+            is_flat = value == 0 and name in (*fit.law.mixed, fit.law.rate) and not fit.law.increasing
             hint = _RISING if is_flat else ""
             message = f"{name} sits at its bound {value:.6g}: its interval is one-sided{hint}"
             found.append(FitWarning("at_bound", message))
@@ -68,7 +68,7 @@ def _not_identified(fit: Fit, has_ended: bool) -> list[FitWarning]:
         return [FitWarning("not_identified", "the objective falls ever more slowly towards parameters without end")]
     if np.isnan(fit.error_variance):
         return [FitWarning("not_identified", "every residual lies beyond delta: the objective is flat at its minimum")]
-    if fit.law.num_inputs == 2 and fit.law.inputs[1] != "group" and _move_together(*np.log(fit.x.T)):
+    if fit.law.is_amount.sum() == 2 and _move_together(*np.log(fit.x.T)):
         text = f"{' and '.join(fit.law.inputs)} move together: alpha and beta, A and B may change places"
         return [FitWarning("not_identified", text)]
     names = np.array(fit.law.params)[fit.is_free]
@@ -94,8 +94,8 @@ def _narrow(fit: Fit, fixed: Mapping[str, float]) -> list[FitWarning]:
     if fit.law.increasing or set(fixed) == set(fit.law.params):
         return []
     found = []
-    for name, column in zip(fit.law.inputs, np.atleast_2d(fit.x.T), strict=True):
+    for name, is_amount, column in zip(fit.law.inputs, fit.law.is_amount, np.atleast_2d(fit.x.T), strict=True):
         decades = np.ptp(np.log10(column))
-        if decades < 1 and name != "group":
+        if is_amount and decades < 1:
             found.append(FitWarning("under_one_decade", f"{name} spans {decades:.2f} decades, less than one"))
     return found

@@ -41,6 +41,10 @@ class Objective:
     def is_binomial(self) -> bool:
         return self.name == "binomial"
 
+    def residual_unit(self, y_unit: float) -> float:
+        """What scaled residuals are divided by to be in the user's unit of y, or of log y: a delta's unit."""
+        return 1.0 if self.log else 1 / y_unit
+
     def residual(self, f: np.ndarray, y: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Shape of f. For `binomial` the scale is 1 / sqrt(num_eval)."""
         if self.is_binomial:

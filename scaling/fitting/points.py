@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from ..errors import FitError
 from ..inputs import check_inside, check_positive, check_same_index
 from ..laws import Law
-from .fit import bound_units, residual_unit
 from .objective import Objective
-from .solver import Problem
+from .problem import Problem
 
 __all__ = ["Points", "check_points", "pose"]
 
@@ -61,7 +60,7 @@ def pose(
     """The problem in scaled units, and the units of x and y."""
     lower, upper = _check_bounds(law, bounds, fixed)
     x_unit, y_unit = _units(law, objective, points, {*bounds, *fixed})
-    unit = bound_units(law, x_unit, y_unit)
+    unit = law.bound_units(x_unit, y_unit)
     scale = _residual_scale(law, objective, points, y_unit)
     problem = Problem(
         law, objective, points.x / x_unit, points.y / y_unit, points.counts[None], scale,
@@ -71,12 +70,11 @@ def pose(
 
 
 def _units(law: Law, objective: Objective, points: Points, bounded: set[str]) -> tuple[Any, float]:
-    is_group = np.array([name == "group" for name in law.inputs])
     x_unit: Any = 1.0 if law.num_inputs == 1 else np.ones(law.num_inputs)
     if law.link is not None or bounded & set(law.mixed):
         return x_unit, 1.0
     middle = np.exp(np.mean(np.log(points.x), axis=0))
-    x_unit = float(middle) if law.num_inputs == 1 else np.where(is_group, 1.0, middle)
+    x_unit = float(middle) if law.num_inputs == 1 else np.where(law.is_amount, middle, 1.0)
     if objective.is_binomial:
         return x_unit, 1.0
     y = points.y
@@ -87,7 +85,7 @@ def _residual_scale(law: Law, objective: Objective, points: Points, y_unit: floa
     if points.num_eval is not None:
         return 1 / np.sqrt(points.num_eval)
     if points.y_std is None:
-        unit = 1.0 if law.link is not None else residual_unit(objective, y_unit)
+        unit = 1.0 if law.link is not None else objective.residual_unit(y_unit)
         return np.full(points.y.size, unit)
     if law.link is not None:
         return points.y_std * law.link.slope(points.y)

@@ -1,20 +1,53 @@
-"""Variable projection: the best linear parameters of a law at each point of a grid of its nonlinear ones."""
-
-from typing import TYPE_CHECKING
+"""Starts of a search: the best linear parameters of a law at each point of a grid of its nonlinear ones (variable
+projection: Golub and Pereyra 1973)."""
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .solver import Problem
+from .problem import Problem
 
-__all__ = ["best_linear", "promising"]
+__all__ = ["promising", "scan"]
 
 _SWEEPS = 4  # over the linear parameters, once one has met its bound
 _MOST_OF_TWO, _MOST_OF_MORE = 96, 32  # points of a scan over a grid of two directions, and of more
 _LEAST_SPREAD = 1e-3  # of a rate y near 0 or 1: its share of binomial spread is not 0
 
 
-def best_linear(problem: "Problem", grid: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+@np.errstate(all="ignore")  # where a power over- or underflows there is no start
+def scan(problem: Problem, num_starts: int, grid: np.ndarray | None = None) -> np.ndarray:
+    """Starts for `polish`: the best local minima along a grid, shape (batch, at most num_starts, num_params).
+
+    The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
+    """
+    theta, squares = _best_linear(problem, grid)
+    squares = np.where(np.isfinite(squares) & np.all(np.isfinite(theta), axis=-1), squares, np.inf)
+    if num_starts > 1:
+        cells = problem.law.cells
+        is_start = _is_best_of_cell(squares, cells) if cells else _is_local_minimum(squares)
+        squares = np.where(is_start, squares, np.inf)
+    keys = squares.reshape(len(squares), -1)
+    num_found = int(np.max(np.sum(np.isfinite(keys), axis=1)))
+    best = np.argsort(keys, axis=1, kind="stable")[:, : max(min(num_starts, num_found), 1)]
+    return np.take_along_axis(theta.reshape(*keys.shape, -1), best[..., None], axis=1)
+
+
+def _is_best_of_cell(squares: np.ndarray, cells: tuple[int, ...]) -> np.ndarray:
+    """Lowest over the axes of the grid (all but the first) that are not cells."""
+    others = tuple(axis for axis in range(1, squares.ndim) if axis - 1 not in cells)
+    return squares == np.min(squares, axis=others, keepdims=True)
+
+
+def _is_local_minimum(squares: np.ndarray) -> np.ndarray:
+    """No neighbour along any axis of the grid (all axes but the first) is lower; of equal neighbours the first."""
+    found = np.isfinite(squares)
+    for axis in range(1, squares.ndim):
+        at = np.moveaxis(squares, axis, 0)
+        is_lowest = np.moveaxis(found, axis, 0)
+        is_lowest[:-1] &= at[:-1] <= at[1:]
+        is_lowest[1:] &= at[1:] < at[:-1]
+    return found
+
+
+def _best_linear(problem: Problem, grid: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Parameters (batch, ..., num_params) at a grid (..., q), the law's own unless given, and their squares."""
     law = problem.law
     nonlinear = _clip(grid_of(problem) if grid is None else grid, problem, law.nonlinear)
@@ -28,22 +61,22 @@ def best_linear(problem: "Problem", grid: np.ndarray | None = None) -> tuple[np.
     return theta.reshape(len(weights), *shape, -1), squares.reshape(len(weights), *shape)
 
 
-def grid_of(problem: "Problem") -> np.ndarray:
+def grid_of(problem: Problem) -> np.ndarray:
     """Values (..., q) of the nonlinear parameters worth trying on the problem's x."""
     assert problem.law.grid is not None
     return problem.law.grid(problem.x)
 
 
-def promising(problem: "Problem", num: int) -> np.ndarray:
+def promising(problem: Problem, num: int) -> np.ndarray:
     """The `num` points (num, q) of the law's grid at which it fits best, of a problem of one."""
     grid = grid_of(problem)
     with np.errstate(all="ignore"):
-        squares = best_linear(problem, grid)[1][0]
+        squares = _best_linear(problem, grid)[1][0]
     best = np.argsort(np.where(np.isfinite(squares), squares, np.inf), axis=None)[:num]
     return grid.reshape(int(np.prod(grid.shape[:-1])), grid.shape[-1])[best]
 
 
-def _points(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """x, target (batch, n) and weights (batch, n) of least squares; an even choice of the points of a large grid."""
     y = problem.y if problem.y.ndim == 2 else problem.y[None]
     scale = problem.residual_scale
@@ -93,19 +126,19 @@ def _solve(gram: np.ndarray, pull: np.ndarray) -> np.ndarray:
     return np.linalg.solve(scaled, (pull * scale)[..., None])[..., 0] * scale
 
 
-def _limits(problem: "Problem", places: tuple[int | None, ...]) -> np.ndarray:
+def _limits(problem: Problem, places: tuple[int | None, ...]) -> np.ndarray:
     """Bounds (k, 2) of some of the parameters; a derived one is positive."""
     lower, upper = np.atleast_2d(problem.lower).min(axis=0), np.atleast_2d(problem.upper).max(axis=0)
     return np.array([(0.0, np.inf) if i is None else (lower[i], upper[i]) for i in places]).reshape(-1, 2)
 
 
-def _clip(grid: np.ndarray, problem: "Problem", places: tuple[int | None, ...]) -> np.ndarray:
+def _clip(grid: np.ndarray, problem: Problem, places: tuple[int | None, ...]) -> np.ndarray:
     limits = _limits(problem, places)
     limits[[place is None for place in places], 0] = -np.inf
     return np.clip(grid, limits[:, 0], limits[:, 1])
 
 
-def _assemble(problem: "Problem", linear: np.ndarray, nonlinear: np.ndarray) -> np.ndarray:
+def _assemble(problem: Problem, linear: np.ndarray, nonlinear: np.ndarray) -> np.ndarray:
     law = problem.law
     if law.assemble is not None:
         return law.assemble(linear, nonlinear)

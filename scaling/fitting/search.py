@@ -5,7 +5,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ..errors import FitError
-from .solver import Problem, Solution, polish, scan
+from .problem import Problem
+from .scan import scan
+from .solver import Solution, polish
 
 __all__ = ["Minimum", "minimise"]
 

@@ -1,21 +1,12 @@
-"""Minimise an objective over a law's parameters: every start and every bootstrap draw in one vectorised batch.
+"""A damped Gauss-Newton method with bounds: every start and every bootstrap draw in one vectorised batch."""
 
-The problem is posed in units that make it well scaled (x over its geometric mean, y over its own), so a change of
-the user's units changes nothing but the amplitude. `scan` eliminates the linear parameters on a grid of the
-nonlinear ones (variable projection: Golub and Pereyra 1973); `polish` is a damped Gauss-Newton method with bounds.
-"""
-
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..laws import Law
-from ..laws.base import Link
-from .objective import Objective
-from .scan import best_linear
+from .problem import Problem
 
-__all__ = ["Problem", "Solution", "polish", "scan"]
+__all__ = ["Solution", "polish"]
 
 _MAX_ITERATIONS = 400
 # The objective is quadratic at its minimum: a step that promises this share of it moves no parameter by more than the
@@ -40,77 +31,6 @@ _SMALL_BATCH = 32  # up to here each step is solved by orthogonal factors, which
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A law to be fitted to y at x, in scaled units.
-
-    Attributes:
-        x: shape (n,), positive; (n, 2) for the law of two inputs.
-        y: shape (n,) or (batch, n).
-        weights: how often each point counts, shape (batch, n).
-        residual_scale: standard deviation of each residual up to a common factor, shape (n,); ones without weights.
-        lower, upper: bounds of the parameters, shape (num_params,) or (batch, num_params).
-    """
-
-    law: Law
-    objective: Objective
-    x: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray
-    residual_scale: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    @cached_property
-    def criterion(self) -> Objective:
-        """The objective on the scale on which the law is straight, where it has one."""
-        return self.objective if self.law.link is None else replace(self.objective, link=self.law.link)
-
-    @property
-    def link(self) -> Link:
-        return self.criterion.link
-
-    @cached_property
-    def in_log(self) -> np.ndarray:
-        """Which parameters are moved by factors, shape (num_params,)."""
-        return np.array([name in self.law.in_log for name in self.law.params])
-
-    @cached_property
-    def total_weight(self) -> np.ndarray:
-        """Sum of the weights in units of residuals that are one, shape (batch,)."""
-        return np.sum(self.weights / self.residual_scale**2, axis=-1)
-
-    def rows(self, index: np.ndarray) -> "Problem":
-        """The same problem for some members of the batch."""
-        per_member = {"weights": self.weights[index]}
-        if self.y.ndim == 2:
-            per_member["y"] = self.y[index]
-        if self.lower.ndim == 2:
-            per_member |= {"lower": self.lower[index], "upper": self.upper[index]}
-        return replace(self, **per_member)
-
-    def repeated(self, num: int) -> "Problem":
-        """A batch of `num` equal members, of a problem of one."""
-        return replace(self, weights=np.broadcast_to(self.weights, (num, self.weights.shape[-1])))
-
-    def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """T(f(x)) - T(y) over its scale, shape (batch, n)."""
-        with np.errstate(all="ignore"):
-            return self.criterion.residual(self.law.value(theta, self.x), self.y, self.residual_scale)
-
-    def value(self, theta: np.ndarray) -> np.ndarray:
-        """The objective, shape (batch,); inf where the law is not defined."""
-        with np.errstate(all="ignore"):
-            terms = self.criterion.value(self.law.value(theta, self.x), self.y, self.residual_scale)
-            total = np.sum(np.where(self.weights > 0, self.weights * terms, 0.0), axis=-1)
-        return np.where(np.isnan(total), np.inf, total)
-
-    def residual_jacobian(self, theta: np.ndarray) -> np.ndarray:
-        """d residual / d theta, shape (batch, n, num_params)."""
-        slope = self.criterion.residual_slope(self.law.value(theta, self.x), self.residual_scale)
-        return self.law.jacobian(theta, self.x) * slope[..., None]
-
-
-@dataclass(frozen=True)
 class Solution:
     """Parameters (batch, num_params) in scaled units, the objective (batch,), which members converged, and which are
     near enough for a bootstrap draw (a Huber objective has kinks, at which the last digits take long)."""
@@ -119,42 +39,6 @@ class Solution:
     value: np.ndarray
     converged: np.ndarray
     near: np.ndarray
-
-
-@np.errstate(all="ignore")  # where a power over- or underflows there is no start
-def scan(problem: Problem, num_starts: int, grid: np.ndarray | None = None) -> np.ndarray:
-    """Starts for `polish`: the best local minima along a grid, shape (batch, at most num_starts, num_params).
-
-    The linear parameters are those that minimise the weighted squares of y - f, relative to y for a log objective.
-    """
-    theta, squares = best_linear(problem, grid)
-    squares = np.where(np.isfinite(squares) & np.all(np.isfinite(theta), axis=-1), squares, np.inf)
-    if num_starts == 1:
-        keys = squares.reshape(len(squares), -1)
-    elif problem.law.cells:
-        keys = np.where(_is_best_of_cell(squares, problem.law.cells), squares, np.inf).reshape(len(squares), -1)
-    else:
-        keys = np.where(_is_local_minimum(squares), squares, np.inf).reshape(len(squares), -1)
-    num_found = int(np.max(np.sum(np.isfinite(keys), axis=1)))
-    best = np.argsort(keys, axis=1, kind="stable")[:, : max(min(num_starts, num_found), 1)]
-    return np.take_along_axis(theta.reshape(*keys.shape, -1), best[..., None], axis=1)
-
-
-def _is_best_of_cell(squares: np.ndarray, cells: tuple[int, ...]) -> np.ndarray:
-    """Lowest over the axes of the grid (all but the first) that are not cells."""
-    others = tuple(axis for axis in range(1, squares.ndim) if axis - 1 not in cells)
-    return squares == np.min(squares, axis=others, keepdims=True)
-
-
-def _is_local_minimum(squares: np.ndarray) -> np.ndarray:
-    """No neighbour along any axis of the grid (all axes but the first) is lower; of equal neighbours the first."""
-    found = np.isfinite(squares)
-    for axis in range(1, squares.ndim):
-        at = np.moveaxis(squares, axis, 0)
-        is_lowest = np.moveaxis(found, axis, 0)
-        is_lowest[:-1] &= at[:-1] <= at[1:]
-        is_lowest[1:] &= at[1:] < at[:-1]
-    return found
 
 
 @np.errstate(all="ignore")  # a trial step may overflow: then it is refused

@@ -13,7 +13,7 @@ from ..inputs import check_fractions, check_positive, check_same_index, numbers
 from ..laws import Law
 from ..notebook_view import NotebookView
 from ..prediction import check_level
-from ..selection.hulls import check_points
+from ..selection.hulls import finite_points
 from ..transfer.eval_images import sampling_variance
 from .family_costs import Costs, FamilyRuns, fit_family, interpolated_costs, law_costs
 from .fit import FrontierFit
@@ -173,7 +173,7 @@ def cost_ratio(
     check_level(level)
     rng = np.random.default_rng(0 if rng is None else rng)
     check_same_index(x=x, y=y, families=families, y_std=y_std, num_eval=num_eval, groups=groups)
-    x, y = check_points(x, y)
+    x, y = finite_points(x, y)
     check_positive("x", x)
     labels = _check_labels("families", families, x)
     for label in (reference, rival):

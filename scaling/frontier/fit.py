@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -15,8 +14,8 @@ from ..fitting.fit_law import fit_law
 from ..inputs import check_positive, check_same_index, numbers
 from ..intervals.bootstrap import BootstrapFit
 from ..laws import Law, find_law
-from ..prediction import Prediction, warn_beyond
-from ..selection.hulls import check_points
+from ..prediction import Prediction, no_warning_beyond, warn_beyond
+from ..selection.hulls import finite_points
 from ..selection.rules import check_hull_axes, check_selection, drawn_selection, select
 from ..selection.selected import SelectedFit
 from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier
@@ -27,8 +26,6 @@ __all__ = ["FrontierFit", "fit_frontier"]
 # Points that near to a hull, relative to the largest y (or in log y on a hull in log axes), count as on it: rounding of
 # an exact law's collinear points.
 _HULL_TOLERANCE = 1e-12
-# Laws that can bend downwards in log-log, where a lower hull bends upwards only.
-_HIDDEN_ON_LOG_HULL = ("shifted_power", "double_saturating_power", "sigmoidal_power", "broken_power")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -60,11 +57,13 @@ class FrontierFit(SelectedFit):
     def _own_warnings(self) -> tuple[FitWarning, ...]:
         if self.stochastic is not None:
             return self.stochastic.warnings
-        name, found = self.fit.law.name, self._below_limit()
-        if self.hull_axes == "linear" or not name.startswith(_HIDDEN_ON_LOG_HULL):
+        law, found = self.fit.law, self._below_limit()
+        if self.hull_axes == "linear" or not law.bends_down:
             return found
         hidden = "a downward bend such as that of a shift d > 0"
-        message = f"a lower hull in log axes bends upwards only, so it hides {hidden} from {name!r}: take linear axes"
+        message = (
+            f"a lower hull in log axes bends upwards only, so it hides {hidden} from {law.name!r}: take linear axes"
+        )
         return (*found, FitWarning("hidden_curvature", message))
 
     def _below_limit(self) -> tuple[FitWarning, ...]:
@@ -89,10 +88,7 @@ class FrontierFit(SelectedFit):
         limit = 1.0 if self.y.max() <= 1 else np.inf
         if not self.fit.law.increasing:
             warn_beyond(check_positive("x", numbers("x", x)), self.x)
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", category=FitWarning, message=".*decades beyond"
-            )  # of the frontier's points
+        with no_warning_beyond():  # the frontier's own points
             if level is None:
                 return np.minimum(self.fit.predict(x), limit)
             band = self.bootstrap.predict(x, level)
@@ -215,7 +211,7 @@ def fit_frontier(
     check_options(selection, intervals, groups, noise_std, num_draws)
     rng = np.random.default_rng(0 if rng is None else rng)
     check_same_index(x=x, y=y, groups=groups)
-    x, y = check_points(x, y)
+    x, y = finite_points(x, y)
     check_hull_axes(hull_axes, selection, x, y)
     if selection == "stochastic":
         return _stochastic(x, y, law, noise_std=noise_std, num_draws=num_draws, rng=rng)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
-from ..fitting.fit import Fit, residual_unit, scaled_x
-from ..fitting.scan import promising
-from ..fitting.solver import Problem, polish, scan
+from ..fitting.fit import Fit
+from ..fitting.problem import Problem
+from ..fitting.scan import promising, scan
+from ..fitting.solver import polish
 from ..groups import number_groups
 from ..inputs import check_num_draws, check_positive
 from ..notebook_view import NotebookView
@@ -95,7 +96,7 @@ class BootstrapFit(NotebookView):
 
     def values(self, x: ArrayLike) -> np.ndarray:
         """Each draw's law at x, shape (num_draws, number of x)."""
-        scaled, _ = scaled_x(self.fit, check_positive("x", np.asarray(x, dtype=float)))
+        scaled, _ = self.fit.scaled(check_positive("x", np.asarray(x, dtype=float)))
         return self._law(scaled) * self.fit.y_unit
 
     def values_at_own(self, x: np.ndarray) -> np.ndarray:
@@ -288,7 +289,7 @@ def solve_rows(
     if rows.size == 0:
         return np.empty((0, len(fit.theta))), rows
     y = y[rows] if y.ndim == 2 else y
-    scale = np.full(len(x), residual_unit(fit.objective, fit.y_unit)) if scale is None else scale
+    scale = np.full(len(x), fit.objective.residual_unit(fit.y_unit)) if scale is None else scale
     problem = replace(fit.problem, x=x, y=y, weights=weights[rows].astype(float), residual_scale=scale)
     theta, is_solved = _solve(problem, fit.theta)
     theta, rows = theta[is_solved], rows[is_solved]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import FitError
-from ..fitting.fit import Fit, bound_units
-from ..fitting.solver import Problem, polish
+from ..fitting.fit import Fit
+from ..fitting.problem import Problem
+from ..fitting.solver import polish
 from ..prediction import check_level
 
 __all__ = ["profile_interval"]
@@ -54,7 +55,7 @@ def profile_interval(fit: Fit, name: str, level: float = 0.95) -> tuple[float, f
     if not fit.error_variance >= 0:
         raise FitError(f"no interval: {'; '.join(map(str, fit.warnings))}")
     profile = _profile(fit, index, level)
-    unit = 1.0 if name in fit.law.mixed else float(bound_units(fit.law, fit.x_unit, fit.y_unit)[index])
+    unit = float(fit.law.bound_units(fit.x_unit, fit.y_unit)[index])
     low, high = sorted(_end(profile, side) * unit for side in (-1, 1))
     return low, high
 
@@ -100,11 +101,9 @@ def _profile(fit: Fit, index: int, level: float) -> _Profile:
 def _in_user_units(fit: Fit) -> tuple[Problem, np.ndarray]:
     """The problem with x and y as given, for a parameter whose scaled value depends on others."""
     problem = fit.problem
-    unit = bound_units(fit.law, fit.x_unit, fit.y_unit)
+    lower, upper = np.array(list(fit.bounds.values())).T
     scale = problem.residual_scale * (fit.y_unit if problem.link.name == "identity" else 1.0)
-    posed = replace(
-        problem, x=fit.x, y=fit.y, residual_scale=scale, lower=problem.lower * unit, upper=problem.upper * unit
-    )
+    posed = replace(problem, x=fit.x, y=fit.y, residual_scale=scale, lower=lower, upper=upper)
     return posed, np.array(list(fit.params.values()))
 
 

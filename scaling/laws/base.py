@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Law", "Link", "columns", "expit", "exponents_over", "log_range", "softplus"]
+__all__ = ["GROUP", "Law", "Link", "columns", "expit", "exponents_over", "log_range", "softplus"]
 
 # A scan over exponents b is made in units of 1 / (range of log x): at the low end the law falls by 0.1 % over
 # the data (a straight line in log x), at the high end by a factor e^40 (a step).
 _SCANNED_EXPONENTS = np.geomspace(1e-3, 40.0, 64)
+
+GROUP = "group"  # the input that is no amount
 
 
 def log_range(x: np.ndarray) -> float:
@@ -52,6 +54,7 @@ class Law:
         span: range over x, shape (n,), of what the rate is multiplied by: of a power the range of log x.
         offset: name of the irreducible error, where there is one.
         increasing: whether y grows with x.
+        bends_down: whether it can bend downwards in log-log, e.g. by a shift of x.
         inputs: names of the columns of x.
         in_log: parameters that the search moves by factors (positions, widths), never to 0.
         num_starts: local minima of the scan that are polished.
@@ -86,6 +89,7 @@ class Law:
     span: Callable[[np.ndarray], float] = log_range
     offset: str | None = None
     increasing: bool = False
+    bends_down: bool = False
     inputs: tuple[str, ...] = ("x",)
     in_log: tuple[str, ...] = ()
     num_starts: int = 3
@@ -102,6 +106,11 @@ class Law:
     @property
     def num_inputs(self) -> int:
         return len(self.inputs)
+
+    @property
+    def is_amount(self) -> np.ndarray:
+        """Which inputs are amounts, shape (num_inputs,): all but the number of a group."""
+        return np.array([name != GROUP for name in self.inputs])
 
     @property
     def can_be_scanned(self) -> bool:
@@ -121,6 +130,15 @@ class Law:
         if self.offset is not None:
             at_infinity = params[..., self.index(self.offset)]
         return np.where(params[..., self.index(self.rate)] > 0, at_infinity, anywhere)
+
+    def bound_units(self, x_unit: Any, y_unit: float) -> np.ndarray:
+        """What a bound in scaled units is multiplied by to be in the user's, shape (num_params,).
+
+        A mixed parameter's unit depends on others: it has its own bounds (0, inf), or the units are one.
+        """
+        with np.errstate(over="ignore"):
+            unit = self.in_units(np.ones(len(self.params)), x_unit, y_unit)
+        return np.where([name in self.mixed for name in self.params], 1.0, unit)
 
     def index(self, name: str) -> int:
         """Place of a parameter.

@@ -31,7 +31,7 @@ def broken_power(num_breaks: int) -> Law:
         upper=(np.inf,) * (3 + 3 * num_breaks),
         value=_value, jacobian=_jacobian, both=_both, inverse=_inverse, in_units=_in_units,
         grid=_grid, basis=_basis, linear=(0, 2), nonlinear=(1, 3, 4, 5),
-        offset="c", num_starts=96,
+        offset="c", bends_down=True, num_starts=96,
         cells=(2, 3, 4), held_first=tuple(name for name in names if name[0] != "b"),
         in_log=tuple(name for name in names if name[0] != "b"),
         simpler=broken_power(num_breaks - 1) if num_breaks > 1 else None,

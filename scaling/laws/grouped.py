@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Law
+from .base import GROUP, Law
 
 __all__ = ["grouped_law"]
 
@@ -50,7 +50,7 @@ def grouped_law(base: Law, num_groups: int, shared: tuple[str, ...]) -> Law:
         value=value, jacobian=jacobian, inverse=inverse, in_units=in_units,
         grid=None, basis=None, linear=(), nonlinear=base.nonlinear * num_groups,
         mixed=everywhere(base.mixed), rate=everywhere((base.rate,))[0], span=base.span,
-        increasing=base.increasing, inputs=("x", "group"), in_log=everywhere(base.in_log), link=base.link,
+        increasing=base.increasing, inputs=("x", GROUP), in_log=everywhere(base.in_log), link=base.link,
         maker=(_remake, (base.name, num_groups, shared)),
     )  # fmt: skip
 

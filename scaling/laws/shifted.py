@@ -64,7 +64,7 @@ def _shifted_law(name: str, formula: str, source: str, offset: bool = False, rec
         lower=(0.0,) * len(params), upper=(np.inf,) * len(params),
         value=value, jacobian=jacobian, inverse=inverse, in_units=in_units,
         grid=grid, basis=basis, linear=(0, 2) if offset else (0,), nonlinear=(1, len(params) - 1),
-        offset="c" if offset else None, num_starts=6,
+        offset="c" if offset else None, bends_down=not reciprocal, num_starts=6,
     )  # fmt: skip
 
 

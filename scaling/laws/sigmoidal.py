@@ -131,6 +131,7 @@ sigmoidal_power = Law(
     nonlinear=(None, 1, 3),
     assemble=_assemble,
     offset="c",
+    bends_down=True,
     in_log=("a",),
     num_starts=32,
 )

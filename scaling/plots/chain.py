@@ -1,14 +1,11 @@
 """Figure of a chain: downstream accuracy against compute."""
 
-import warnings
-
 import numpy as np
 from matplotlib.axes import Axes
 
 from ..chained import Chain, ComputeTarget
-from ..errors import FitWarning
 from .legends import legend_beside
-from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, new_axes
+from .style import BESIDE_COLOUR, TRANSFER_COLOUR, draw_points, law_at, new_axes
 from .words import shown_name
 
 __all__ = ["plot_chain"]
@@ -47,9 +44,7 @@ def plot_chain(
     if target is not None and np.isfinite(target.compute):
         end = max(end, _MARGIN * target.compute)
     grid = np.geomspace(least, end, 300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)  # how far it extrapolates is seen
-        band, seen = chain.predict(grid, level), grid <= largest
+    band, seen = law_at(chain, grid, level), grid <= largest
     ax.plot(grid[seen], band.median[seen], "-", color=TRANSFER_COLOUR, lw=2, label="best model, over the runs")
     ax.plot(grid[~seen], band.median[~seen], "--", color=TRANSFER_COLOUR, lw=2, label="extrapolated")
     ax.fill_between(grid, band.low, band.high, color=TRANSFER_COLOUR, alpha=0.18, lw=0, label=f"{level:.0%} band")

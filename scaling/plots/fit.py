@@ -55,7 +55,7 @@ def plot_fit(
         ax.axhline(value, color=LAW_COLOUR, lw=1, ls=":", label=f"irreducible error {value:.3g}")
     if fit.x.max() <= 1:
         decimal_ticks(ax.xaxis)
-    error_axis(ax, np.append(fit.y, ax.get_lines()[-1].get_ydata()))
+    error_axis(ax, np.append(fit.y, ax.get_lines()[-1].get_ydata()))  # the limit, or the law beyond the points
     legend_beside(ax, fontsize="small")
     return ax
 

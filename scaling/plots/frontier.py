@@ -72,13 +72,12 @@ def _draw_frontier_law(ax: Axes, front: FrontierFit, level: float, colour: str, 
     ax.plot(grid[fitted], law[fitted], "-", color=colour, label=label)
     ax.plot(grid[~fitted], law[~fitted], "--", color=colour)
     ax.fill_between(grid, band.low, band.high, color=colour, alpha=0.15, lw=0, label=f"{level:.0%} band")
-    if front.params.get("c", 0.0) > _SHOWN * front.y.min():
-        ax.set_ylim(bottom=min(ax.get_ylim()[0], 0.9 * front.params["c"]))
-        ax.axhline(front.params["c"], color=colour, lw=1, ls=":", label=_irreducible(front, level))
-
-
-def _irreducible(front: FrontierFit, level: float) -> str:
-    return "irreducible error {:.3g} [{:.3g}, {:.3g}]".format(front.params["c"], *front.interval("c", level))
+    offset = front.fit.law.offset
+    if offset is not None and front.params[offset] > _SHOWN * front.y.min():
+        limit, (low, high) = front.params[offset], front.interval(offset, level)
+        ax.set_ylim(bottom=min(ax.get_ylim()[0], 0.9 * limit))
+        label = f"irreducible error {limit:.3g} [{low:.3g}, {high:.3g}]"
+        ax.axhline(limit, color=colour, lw=1, ls=":", label=label)
 
 
 def _formula(fit: Any) -> str:

@@ -43,8 +43,7 @@ def plot_head_sweep(
     if optima.empty:
         raise ValueError("optima must have rows, as head_optima gives them")
     ax = ax or new_axes(width=8.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)  # head_optima has said what it left out
+    with warnings.catch_warnings(action="ignore", category=FitWarning):  # head_optima has said what it left out
         accuracy = 1 - mean_errors(records, setting, optima["column"].unique().tolist())
     values = accuracy.index.to_numpy(dtype=float)
     names = probe_names(optima)

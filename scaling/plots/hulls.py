@@ -29,11 +29,11 @@ def plot_hull_overlay(overlay: HullOverlay, task: str, *, ax: Axes | None = None
     ax = ax or new_axes()
     us, ds = overlay.upstream, overlay.downstream[task]
     ax.plot(us, ds, ".", color="0.7", ms=3, mew=0, label="models", rasterized=us.size > 1000)
-    ax.plot(*hull_line(us, ds, overlay.anchors), "-", color=LAW_COLOUR, lw=1.5, label=f"hull of {_title(task)}")
+    ax.plot(*hull_line(us, ds, overlay.anchors), "-", color=LAW_COLOUR, lw=1.5, label=f"hull of {task_title(task)}")
     at, below, above = (part[name].to_numpy() for name in ("upstream_accuracy", "downstream_accuracy", "hull_accuracy"))
     ax.vlines(at, below, above, color=BESIDE_COLOUR, lw=1)
-    ax.plot(at, below, "D", color=BESIDE_COLOUR, ms=4, label=f"models on the hull of {_title(overlay.of)}")
-    ax.set(xlabel="upstream accuracy", ylabel=f"{_title(task)} accuracy")
+    ax.plot(at, below, "D", color=BESIDE_COLOUR, ms=4, label=f"models on the hull of {task_title(overlay.of)}")
+    ax.set(xlabel="upstream accuracy", ylabel=f"{task_title(task)} accuracy")
     legend(ax, "best")
     return ax
 
@@ -54,18 +54,13 @@ def plot_hull_gap(overlay: HullOverlay, *, ax: Axes | None = None) -> Axes:
         colour, marker = style_of(task, names)
         rank = "" if np.isnan(correlation) else f" (rank correlation {correlation:+.2f})"
         us, gap = part["upstream_accuracy"].to_numpy(), part["gap"].to_numpy()
-        ax.plot(us, gap, marker, color=colour, ms=5, label=f"{_title(task)}{rank}")
+        ax.plot(us, gap, marker, color=colour, ms=5, label=f"{task_title(task)}{rank}")
         lower = us <= np.median(us)
         for half in (lower, ~lower):
             if half.any():
                 ax.hlines(gap[half].mean(), us[half].min(), us[half].max(), color=colour, lw=1.5, ls="--")
     ax.axhline(0, color="0.6", lw=1)
-    ax.set(xlabel="upstream accuracy", ylabel=f"gap to the task's hull, of models on that of\n{_title(overlay.of)}")
+    ax.set(xlabel="upstream accuracy", ylabel=f"gap to the task's hull, of models on that of\n{task_title(overlay.of)}")
     ax.plot([], [], "--", color="0.3", lw=1.5, label="mean of the lower, of the upper half")
     legend(ax, "best")
     return ax
-
-
-def _title(column: str) -> str:
-    """A column of errors as a task: pets_10shot_error -> pets 10-shot."""
-    return task_title(column)

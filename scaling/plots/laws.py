@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..ensemble.weighted import EnsembleFit
 from ..fitting.fit import Fit
 from ..frontier import FrontierFit
-from ..selection.hulls import check_points
+from ..selection.hulls import finite_points
 from .legends import legend
 from .style import (
     BESIDE_COLOUR,
@@ -69,7 +69,7 @@ def plot_laws(
         if law is not None and (law.num_inputs > 1 or law.link is not None or law.increasing):
             raise ValueError(f"plot_laws draws laws of one variable that fall with it, got {law.name!r} for {name!r}")
     first = next(iter(fits.values()))
-    x, y = check_points(*points) if points is not None else (first.x, first.y)
+    x, y = finite_points(*points) if points is not None else (first.x, first.y)
     ax = ax or new_axes()
     if groups is None:
         ax.plot(x, y, "o", color="0.65", ms=4.5, mew=0)

@@ -5,7 +5,6 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm
 
-from ..errors import FitError
 from ..frontier import OptimalAllocation
 from ..frontier.allocation import AllocationFit
 from ..frontier.optimal import interval_text
@@ -92,11 +91,10 @@ def plot_isoflop(result: OptimalAllocation, *, ax: Axes | None = None, y_label: 
     Raises:
         FitError: the IsoFLOP approach was not had.
     """
-    budgets = result.fits["isoflop"].budgets if "isoflop" in result.fits else None
-    if budgets is None:
-        raise FitError(f"no IsoFLOP budgets: {result.reasons.get('isoflop', 'the approach was not asked for')}")
+    table, budgets = result.budgets, result.fits["isoflop"].budgets
+    assert budgets is not None
     ax = ax or new_axes()
-    table, size = budgets.table, np.exp(budgets.runs.log_n)
+    size = np.exp(budgets.runs.log_n)
     are_many = len(table) > _MOST_NAMED
     colours = _colours(table["compute_flops"].to_numpy(), are_many)
     for row, (colour, compute, reason) in enumerate(zip(colours, table["compute_flops"], table["reason"], strict=True)):

@@ -137,8 +137,7 @@ def first_drawn(fit: Any) -> float:
 
 def law_at(fit: Any, x: np.ndarray, *interval: Any) -> Any:
     """What `fit.predict` says at x without a warning of extrapolation: a figure draws that part apart."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
+    with warnings.catch_warnings(action="ignore", category=FitWarning):
         return fit.predict(x, *interval)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
 from ..inputs import check_number, check_whole
-from .result import PublishedFit, check_points, straight_line
+from .result import PublishedFit, check_curve, straight_line
 
 __all__ = ["alabdulmohsin2022_m1", "alabdulmohsin2022_m2", "alabdulmohsin2022_m3", "alabdulmohsin2022_m4"]
 
@@ -244,14 +244,14 @@ def _sum_of_squares(residuals: np.ndarray) -> float:
 
 def _curve(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
     """The points by ascending x; of rows that share an x the last, with a warning: the reference keeps a dict."""
-    x, y = check_points(estimator, x, y, min_points)
+    x, y = check_curve(estimator, x, y, min_points)
     curve = dict(zip(x.tolist(), y.tolist(), strict=True))
     if len(curve) < x.size:
         repeated = f"{x.size - len(curve)} of {x.size} rows share an x with a later row"
         message = f"{repeated}, which overwrites them, as {estimator!r} was published"
         issue(FitWarning("repeated_x", message))
     x = np.array(sorted(curve))
-    return check_points(estimator, x, np.array([curve[value] for value in x]), min_points)
+    return check_curve(estimator, x, np.array([curve[value] for value in x]), min_points)
 
 
 def _largest_c(y: np.ndarray) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs import check_number, check_whole
-from .result import PublishedFit, check_points, law_value
+from .result import PublishedFit, check_curve, law_value
 
 __all__ = ["bnsl"]
 
@@ -44,7 +44,7 @@ def bnsl(x: ArrayLike, y: ArrayLike, *, num_breaks: int = 1, x_unit: float = 1.0
     if num_breaks > _MAX_BREAKS:
         raise ValueError(f"num_breaks must be from 0 to {_MAX_BREAKS}, got {num_breaks!r}")
     check_number("x_unit", x_unit, positive=True)
-    x, y = check_points("bnsl", x, y, min_points=3 + 3 * num_breaks)
+    x, y = check_curve("bnsl", x, y, min_points=3 + 3 * num_breaks)
     scaled = x / x_unit
     law = _LAWS[num_breaks]
 

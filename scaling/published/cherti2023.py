@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError
 from ..inputs import check_whole
-from .result import PublishedFit, check_points, straight_line
+from .result import PublishedFit, check_curve, straight_line
 
 __all__ = ["cherti2023"]
 
@@ -30,7 +30,7 @@ def cherti2023(x: ArrayLike, y: ArrayLike, *, num_bins: int = _NUM_BINS) -> Publ
     0.14
     """
     check_whole("num_bins", num_bins, 2)
-    x, y = check_points("cherti2023", x, y, min_points=2)
+    x, y = check_curve("cherti2023", x, y, min_points=2)
     log_x, log_y = np.log10(x), np.log10(y)
     edges = np.linspace(log_x.min(), log_x.max() + _BEYOND, num_bins + 1)
     bin_of_point = np.searchsorted(edges, log_x, side="right") - 1

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError
 from ..inputs import check_number
-from .result import PublishedFit, check_points, law_value, least_of_grid
+from .result import PublishedFit, check_curve, law_value, least_of_grid
 
 __all__ = ["nezhurina2025"]
 
@@ -47,12 +47,12 @@ def nezhurina2025(
     """
     if max_x is not None:
         check_number("max_x", max_x, positive=True)
-    x, y = check_points("nezhurina2025", x, y, min_points=2)
+    x, y = check_curve("nezhurina2025", x, y, min_points=2)
     keep = _binned_frontier(x, y, num_edges)
     keep = keep[x[keep] <= (np.inf if max_x is None else max_x)]
     law = "double_saturating_power" if offset else "shifted_power"
     num_params = 4 if offset else 3
-    x, y = check_points("nezhurina2025 (on its frontier)", x[keep], y[keep], min_points=num_params)
+    x, y = check_curve("nezhurina2025 (on its frontier)", x[keep], y[keep], min_points=num_params)
     starts = _starts(x, y, law, num_starts) if offset else np.array(list(product(*_LONE_START)))
     theta, squares, num_evaluations = _best_search(x, y, law, starts)
     return PublishedFit(

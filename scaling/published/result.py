@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_whole, numbers
+from ..inputs import check_whole, numbers, paired
 from ..laws import find_law
 
-__all__ = ["PublishedFit", "check_pairs", "check_points", "law_value", "least_of_grid", "straight_line"]
+__all__ = ["PublishedFit", "check_curve", "check_pairs", "law_value", "least_of_grid", "straight_line"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,21 +107,18 @@ def least_of_grid(
     return grid[np.argsort(objective(grid), kind="stable")[:num_starts]]
 
 
-def check_points(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
+def check_curve(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
     """x and y as float64 of shape (n,).
 
     Raises:
         ValueError: their shapes differ, or a row is not positive and finite.
         FitError: fewer rows than `min_points`, or all x or all y equal.
     """
-    x, y = numbers("x", x), numbers("y", y)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
-    return _checked(estimator, x, y, min_points)
+    return _checked(estimator, *paired(x, y), min_points)
 
 
 def check_pairs(estimator: str, x: ArrayLike, y: ArrayLike, min_points: int) -> tuple[np.ndarray, np.ndarray]:
-    """x of shape (n, 2) and y of shape (n,), as float64. Raises: as `check_points`."""
+    """x of shape (n, 2) and y of shape (n,), as float64. Raises: as `check_curve`."""
     x, y = numbers("x", x), numbers("y", y)
     if x.ndim != 2 or x.shape[1] != 2 or y.shape != x.shape[:1]:
         raise ValueError(f"x must have the shape (n, 2) = N, D and y (n,), got {x.shape} and {y.shape}")

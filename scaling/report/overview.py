@@ -85,7 +85,8 @@ def _frontier_sentences(edge: Edge, asked: Asked, is_sure: bool) -> list[str]:
     values = ", ".join(
         f"{name} {between(value, *front.interval(name, asked.level))}" for name, value in front.params.items()
     )
-    limit = " c is the irreducible error of these runs." if "c" in front.params else ""
+    offset = front.fit.law.offset
+    limit = f" {offset} is the irreducible error of these runs." if offset else ""
     law = f"Along the frontier it follows {front.fit.law.formula} of {asked.x} (x), with {values}"
     said = [best, f"{law} ({asked.level:.0%} intervals).{limit}"]
     row = edge.table.iloc[0]

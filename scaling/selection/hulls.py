@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_same_index, numbers
+from ..inputs import paired
 
-__all__ = ["check_points", "convex_hull", "not_beaten_by", "pareto_frontier"]
+__all__ = ["convex_hull", "finite_points", "not_beaten_by", "pareto_frontier"]
 
 _SAMPLE = (
     1 << 16
@@ -41,7 +41,7 @@ def pareto_frontier(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     >>> pareto_frontier([1, 2, 2, 4, 8], [0.5, 0.4, 0.4, 0.3, 0.35])
     array([0, 1, 3])
     """
-    x, y = check_points(x, y)
+    x, y = finite_points(x, y)
     kept = _not_beaten_by_sample(x, y)
     kept = kept[_lowest_at_each_x(x[kept], y[kept])]
     heights = y[kept]
@@ -74,7 +74,7 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
         raise ValueError(f"side must be 'upper' or 'lower', got {side!r}")
     if not (isinstance(tolerance, int | float | np.integer | np.floating) and tolerance >= 0):
         raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
-    x, y = check_points(x, y)
+    x, y = finite_points(x, y)
     if x.size == 0:
         return np.empty(0, dtype=np.int64)
     depth = y if side == "lower" else -y
@@ -86,12 +86,9 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
     return near[_order(x[near], depth[near])]
 
 
-def check_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def finite_points(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Both as float64 arrays of one shape (n,), or an error that names the rows that are not finite."""
-    check_same_index(x=x, y=y)
-    x, y = numbers("x", x), numbers("y", y)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(f"x and y must be one-dimensional and equally long, got shapes {x.shape} and {y.shape}")
+    x, y = paired(x, y)
     bad = np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))
     if bad.size:
         raise ValueError(

@@ -141,8 +141,7 @@ def find_world(
         raise ValueError("intervals='simulated_world' needs selection 'pareto' or 'convex_hull', no groups, positive y")
     if intervals == "case_bootstrap" or not is_possible:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
+    with warnings.catch_warnings(action="ignore", category=FitWarning):
         try:
             return fit_stochastic_frontier(x, y, fit.law, rng=rng)
         except FitError:

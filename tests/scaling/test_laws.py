@@ -88,6 +88,18 @@ def test_value_is_the_formula(truth):
         np.testing.assert_allclose(truth.y, plain_formula(truth.law)(truth.x, *truth.params), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", [n for n in ALL_LAWS if find_law(n).num_inputs == 1 and not find_law(n).increasing])
+def test_a_law_bends_down_in_log_log_where_it_says_so(name):
+    law, rng = find_law(name), np.random.default_rng(0)
+    truths = np.array([truth.params for truth in truths_of(name)])
+    params = np.concatenate([truths, *(truths * np.exp(rng.normal(0, 1, truths.shape)) for _ in range(200))])
+    x = np.geomspace(1e-3, 1e6, 400) * truths_of(name)[0].x.min()
+    with np.errstate(all="ignore"):
+        curvature = np.diff(np.log(law.value(params, x)), 2, axis=-1)
+    curvature = curvature[np.isfinite(curvature)]
+    assert bool(np.any(curvature < -1e-6)) == law.bends_down
+
+
 @EVERY_TRUTH
 def test_jacobian_is_the_derivative(truth):
     law, theta = truth.law, truth.theta

@@ -9,7 +9,8 @@ import pytest
 from scaling import LAWS, OBJECTIVES, FitWarning, fit_law
 from scaling.fitting.objectives import find_objective
 from scaling.fitting.points import check_points, pose
-from scaling.fitting.solver import polish, scan
+from scaling.fitting.scan import scan
+from scaling.fitting.solver import polish
 from scaling.laws import find_law
 
 X = np.geomspace(1, 1e3, 12)
