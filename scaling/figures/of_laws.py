@@ -63,8 +63,7 @@ def draw_chain(source: Source) -> Any:
     front = fit_frontier(
         models[source.x], models[source.upstream], law=source.law, selection=source.selection, **source.drawn
     )
-    selection = "convex_hull" if source.selection == "pareto" else source.selection
-    trans = fit_transfer(upstream, downstream, selection=selection, **source.drawn)
+    trans = fit_transfer(upstream, downstream, selection=source.transfer_selection, **source.drawn)
     options: dict[str, Any] = {"x_label": source.axes["x_label"], "task": source.task_name, "level": source.level}
     return plots.plot_chain(chain(front, trans, rng=source.rng), **options)
 

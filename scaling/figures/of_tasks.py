@@ -24,9 +24,8 @@ _FACTORS = ("num_params", "train_examples", "images_seen")
 
 def draw_transfer(source: Source) -> Any:
     models, (upstream, downstream) = source.accuracies()
-    selection = "convex_hull" if source.selection == "pareto" else source.selection
-    groups = None if selection == "stochastic" else source.groups(models)
-    trans = fit_transfer(upstream, downstream, selection=selection, groups=groups, **source.drawn)
+    groups = None if source.selection == "stochastic" else source.groups(models)
+    trans = fit_transfer(upstream, downstream, selection=source.transfer_selection, groups=groups, **source.drawn)
     return plots.plot_transfer(trans, groups=source.colours(models), level=source.level, task=source.task_name)
 
 

@@ -60,6 +60,11 @@ class Source:
         return {"num_draws": self.num_draws, "rng": self.rng}
 
     @property
+    def transfer_selection(self) -> str:
+        """The published convention of transfer is the hull, where that of compute is the Pareto frontier."""
+        return "convex_hull" if self.selection == "pareto" else self.selection
+
+    @property
     def group(self) -> str:
         """The column of what is compared."""
         return self.by or "model_family"

@@ -1,7 +1,8 @@
 """The compute frontier of runs: its law, and what it says of families, sizes and data."""
 
 from .bottlenecks import Bottlenecks, bottlenecks
-from .equal_error import CostRatio, cost_ratio
+from .cost_ratios import CostRatio
+from .equal_error import cost_ratio
 from .fit import FrontierFit, fit_frontier
 from .next_shape import best_shapes, find_anchor, next_shape
 from .optimal import HOFFMANN_2022_EXPONENTS, OptimalAllocation, optimal_allocation

@@ -13,7 +13,7 @@ from ..frontier import CostRatio, FrontierFit, cost_ratio, fit_frontier
 from ..selection.hulls import pareto_frontier
 from ..selection.usable import UsableRuns, usable_runs
 from .asked import Asked, numbers_of
-from .noted import Note, noted
+from .noted import Note, Notes, either, noted
 
 __all__ = ["MOST_FITTED", "Edge", "find_edge", "sampled"]
 
@@ -88,15 +88,14 @@ def sampled(num: int, most: int, rng: np.random.Generator) -> np.ndarray:
 
 def find_edge(frame: pd.DataFrame, asked: Asked) -> Edge:
     """Fit what can be fitted."""
-    usable, reason, notes = noted("runs", lambda: usable_runs(frame, asked.x, asked.y))
+    notes = Notes()
+    usable, reason = notes.of("runs", lambda: usable_runs(frame, asked.x, asked.y))
     if usable is None:
         return _no_edge(reason, notes)
     x, y = numbers_of(usable.frame, asked.x), numbers_of(usable.frame, asked.y)
     best, fitted = pareto_frontier(x, y), sampled(x.size, MOST_FITTED, asked.rng)
-    front, reason, found = noted("all runs", lambda: _law_of(x[fitted], y[fitted], asked))
-    notes += found
-    convention, why, found = noted("Pareto points", lambda: fit_law(asked.law, x[best], y[best]))
-    notes += found
+    front, reason = notes.of("all runs", lambda: _law_of(x[fitted], y[fitted], asked))
+    convention, why = notes.of("Pareto points", lambda: fit_law(asked.law, x[best], y[best]))
     far = _FACTOR * float(x.max())
     rows = [_row("all runs", x, y, fitted.size, front, reason, far, asked.level)]
     rows.append(_convention_row(x, y, best, convention, why, far))
@@ -104,17 +103,15 @@ def find_edge(frame: pd.DataFrame, asked: Asked) -> Edge:
     if len(groups) > 1 or num_left:
         for name, at in groups.items():
             some = at[sampled(at.size, _MOST_OF_GROUP, asked.rng)]
-            law, why, found = noted(name, lambda some=some: _law_of(x[some], y[some], asked))
-            notes += found
+            law, why = notes.of(name, lambda some=some: _law_of(x[some], y[some], asked))
             rows.append(_row(name, x[at], y[at], some.size, law, why, far, asked.level))
     ratio, ratio_reason, found = noted("ratio of costs", lambda: _ratio(x, y, groups, asked))
     notes += [note for note in found if note.kind not in ("few_points", "under_one_decade")]
-    laws, laws_reason, found = noted(
-        "comparison of laws", lambda: compare_laws(x[best], y[best], list(dict.fromkeys((asked.law, *_LAWS))))
-    )
+    compared = list(dict.fromkeys((asked.law, *_LAWS)))
+    laws, laws_reason = notes.of("comparison of laws", lambda: compare_laws(x[best], y[best], compared))
     return Edge(
         usable, x, y, best, fitted, front, convention, pd.DataFrame(rows), ratio, laws,
-        reason, ratio_reason, laws_reason, tuple(notes + found), num_left,
+        reason, ratio_reason, laws_reason, tuple(notes), num_left,
     )  # fmt: skip
 
 
@@ -126,15 +123,13 @@ def _no_edge(reason: str, notes: list[Note]) -> Edge:
 
 def _law_of(x: np.ndarray, y: np.ndarray, asked: Asked) -> FrontierFit:
     """Of all runs, and of too few for that on the Pareto points."""
-    try:
-        return fit_frontier(x, y, law=asked.law, selection="stochastic", rng=asked.rng)
-    except FitError as first:
-        if x.size > _MOST_OF_GROUP:
-            raise
-        try:
-            return fit_frontier(x, y, law=asked.law, selection="pareto", rng=asked.rng)
-        except FitError as second:
-            raise FitError(f"{first}; on the Pareto points: {second}") from None
+
+    def law_of(selection: str) -> FrontierFit:
+        return fit_frontier(x, y, law=asked.law, selection=selection, rng=asked.rng)
+
+    if x.size > _MOST_OF_GROUP:
+        return law_of("stochastic")
+    return either(lambda: law_of("stochastic"), lambda: law_of("pareto"), "Pareto points")
 
 
 def _row(

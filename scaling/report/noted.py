@@ -4,9 +4,9 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from ..errors import FitWarning
+from ..errors import FitError, FitWarning
 
-__all__ = ["Note", "noted"]
+__all__ = ["Note", "Notes", "either", "noted"]
 
 _Result = TypeVar("_Result")
 
@@ -37,3 +37,28 @@ def noted(place: str, function: Callable[[], _Result]) -> tuple[_Result | None, 
         kind = each.message.kind if isinstance(each.message, FitWarning) else "note"
         found[Note(kind, str(each.message), place)] = True
     return result, reason, list(found)
+
+
+class Notes(list[Note]):
+    """The warnings of several analyses."""
+
+    def of(self, place: str, function: Callable[[], _Result]) -> tuple[_Result | None, str]:
+        """As `noted`; what was warned of is kept here."""
+        result, reason, found = noted(place, function)
+        self += found
+        return result, reason
+
+
+def either(first: Callable[[], _Result], second: Callable[[], _Result], of_second: str) -> _Result:
+    """The first result, or the second where there is none.
+
+    Raises:
+        FitError: neither can be had, with both reasons.
+    """
+    try:
+        return first()
+    except FitError as one:
+        try:
+            return second()
+        except FitError as other:
+            raise FitError(f"{one}; on the {of_second}: {other}") from None

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..errors import FitError
 from ..plots.words import task_words
 from ..selection.usable import usable_runs
 from ..transfer import TransferFit, fit_transfer
 from ..transfer.task_columns import find_tasks
 from .asked import Asked, numbers_of
 from .edge import sampled
-from .noted import Note, noted
+from .noted import Note, Notes, either, noted
 
 __all__ = ["MOST_MODELS", "TaskFit", "fit_each_task", "task_columns", "task_table"]
 
@@ -63,27 +62,26 @@ def task_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _fit_task(frame: pd.DataFrame, name: str, column: str, asked: Asked) -> TaskFit:
-    usable, reason, notes = noted(name, lambda: usable_runs(frame, "upstream_error", column))
+    notes = Notes()
+    usable, reason = notes.of(name, lambda: usable_runs(frame, "upstream_error", column))
     if usable is None:
         known = numbers_of(frame, column)
         best = 1 - float(np.min(known[np.isfinite(known)], initial=np.inf))
         return TaskFit(name, frame.iloc[:0], 0, best if np.isfinite(best) else np.nan, None, reason, tuple(notes))
     errors = numbers_of(usable.frame, column)
     kept = usable.frame.iloc[sampled(errors.size, MOST_MODELS, asked.rng)].reset_index(drop=True)
-    trans, reason, found = noted(name, lambda: _law_of(kept, column, asked))
+    trans, reason = notes.of(name, lambda: _law_of(kept, column, asked))
     best = 1 - float(errors.min())
-    return TaskFit(name, kept, errors.size, best, trans, reason, tuple(notes + found), usable.left_out)
+    return TaskFit(name, kept, errors.size, best, trans, reason, tuple(notes), usable.left_out)
 
 
 def _law_of(kept: pd.DataFrame, column: str, asked: Asked) -> TransferFit:
     upstream, downstream = (1 - numbers_of(kept, each) for each in ("upstream_error", column))
-    try:
-        return fit_transfer(upstream, downstream, selection="stochastic", rng=asked.rng)
-    except FitError as first:
-        try:
-            return fit_transfer(upstream, downstream, rng=asked.rng)
-        except FitError as second:
-            raise FitError(f"{first}; on the hull: {second}") from None
+
+    def law_of(selection: str) -> TransferFit:
+        return fit_transfer(upstream, downstream, selection=selection, rng=asked.rng)
+
+    return either(lambda: law_of("stochastic"), lambda: law_of("convex_hull"), "hull")
 
 
 def task_table(fits: list[TaskFit], level: float) -> pd.DataFrame:

@@ -167,7 +167,7 @@ def test_units_row_order_and_percent_change_nothing(holdout):
     ("arguments", "message"),
     [
         (([1, 2], [1, 2, 3]), "equally long"),
-        (([], []), "not empty"),
+        (([], []), "not be empty"),
         (([1, -2], [1, 2]), "x must be positive"),
         (([1, 2], [1, np.nan]), "y must be positive"),
         ((X, X, []), "at least one law"),
