@@ -13,8 +13,8 @@ from .errors import warning_lines
 from .fitting.fit import Fit
 from .frontier import FrontierFit
 from .inputs import check_num_draws, check_positive, numbers
-from .intervals.bootstrap import BootstrapFit
 from .intervals.derived import independent_draws, widest
+from .intervals.draws import BootstrapFit
 from .notebook_view import NotebookView
 from .prediction import Prediction, check_level
 from .selection.worlds import first_fall

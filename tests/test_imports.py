@@ -31,7 +31,7 @@ RECORDS_ONLY = {
 }
 # What else of `scaling` the other folders of `sweeps` use beside its public names.
 WITHOUT_A_PUBLIC_NAME = {
-    "scaling.selection.usable", "scaling.selection.rules", "scaling.intervals.bootstrap", "scaling.completion",
+    "scaling.selection.usable", "scaling.selection.rules", "scaling.intervals.draws", "scaling.completion",
 }  # fmt: skip
 
 # Imports inside a function that close a circle: a thing by its name, a result that shows itself.

@@ -9,8 +9,9 @@ import pandas as pd
 
 from ..fitting.fit import Fit
 from ..fitting.grouped import GroupLaw
-from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
+from ..intervals.bootstrap import bootstrap_fit
 from ..intervals.derived import derived_interval
+from ..intervals.draws import BootstrapFit
 from ..intervals.profile import profile_interval
 from ..plain import interval_or_none
 from ..selection.usable import trainings

@@ -11,7 +11,7 @@ from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..groups import number_groups
 from ..inputs import check_columns, check_frame, loss_column, positive_column
-from ..intervals.bootstrap import failed_draws
+from ..intervals.draws import failed_draws
 from ..prediction import check_level
 from ..quantiles import expanded_level, student_quantile
 

@@ -12,7 +12,7 @@ from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..inputs import check_positive, check_same_index, numbers
-from ..intervals.bootstrap import BootstrapFit
+from ..intervals.draws import BootstrapFit
 from ..laws import Law, find_law
 from ..prediction import Prediction, no_warning_beyond, warn_beyond
 from ..selection.hulls import finite_points

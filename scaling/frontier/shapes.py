@@ -23,7 +23,8 @@ from ..inputs import (
     numbers,
     positive_column,
 )
-from ..intervals.bootstrap import BootstrapFit, bootstrap_fit
+from ..intervals.bootstrap import bootstrap_fit
+from ..intervals.draws import BootstrapFit
 from ..prediction import Prediction, check_level, warn_beyond
 from .shape_law import SHAPE_LAW, log_optimum
 

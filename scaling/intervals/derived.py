@@ -9,7 +9,8 @@ import numpy as np
 
 from ..fitting.fit import Fit
 from ..prediction import check_level
-from .bootstrap import BootstrapFit, bootstrap_fit
+from .bootstrap import bootstrap_fit
+from .draws import BootstrapFit
 
 __all__ = ["derived_interval", "independent_draws", "widest"]
 

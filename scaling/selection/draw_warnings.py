@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import FitWarning
-from ..intervals.bootstrap import BootstrapFit
+from ..intervals.draws import BootstrapFit
 from ..laws import Law
 
 __all__ = ["outside_own_draws", "rough_ends"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import FitWarning
 from ..fitting.fit import Fit
-from ..intervals.bootstrap import BootstrapFit
+from ..intervals.draws import BootstrapFit
 from ..notebook_view import NotebookView
 
 __all__ = ["SelectedFit"]

@@ -18,7 +18,7 @@ from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
 from ..fitting.fit_law import quiet_fit
 from ..inputs import check_number, check_positive
-from ..intervals.bootstrap import BootstrapFit
+from ..intervals.draws import BootstrapFit
 from ..laws import Law, find_law
 from .draw_warnings import outside_own_draws, rough_ends
 from .hulls import pareto_frontier

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue
 from ..fitting.fit import Fit
 from ..inputs import check_num_draws
-from ..intervals.bootstrap import BootstrapFit, case_weights, solve_draws
+from ..intervals.bootstrap import case_weights, solve_draws
+from ..intervals.draws import BootstrapFit
 from .stochastic_frontier import StochasticFrontier, central_curve, fit_stochastic_frontier
 
 __all__ = ["INTERVALS", "WorldDraws", "check_options", "draw_selection", "find_world", "first_fall", "solve_worlds"]

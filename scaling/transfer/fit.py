@@ -14,7 +14,7 @@ from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..groups import number_groups
 from ..inputs import check_accuracies, check_fractions, check_same_index
-from ..intervals.bootstrap import BootstrapFit
+from ..intervals.draws import BootstrapFit
 from ..prediction import Prediction
 from ..selection.selected import SelectedFit
 from ..selection.stochastic_frontier import StochasticFrontier, fit_stochastic_frontier

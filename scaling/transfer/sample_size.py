@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt, table_lines
 from ..errors import FitError
 from ..inputs import check_accuracies
-from ..intervals.bootstrap import solve_rows
+from ..intervals.draw_fits import solve_rows
 from .fit import fit_to_selection
 from .selection import TransferSelection, check_anchors
 from .windows import FITS, HeldOut, Window, check_fits, check_windows, find_held_out, selection_of

@@ -12,7 +12,7 @@ from scaling import LAWS, FitError, FitWarning, bootstrap_fit, fit_frontier, fit
 from scaling.selection.usable import UsableRuns, trainings, usable_runs
 
 if TYPE_CHECKING:
-    from scaling.intervals.bootstrap import BootstrapFit
+    from scaling.intervals.draws import BootstrapFit
 
 __all__ = ["SELECTIONS", "PresentFit", "fit_present", "held_runs", "read_runs"]
 

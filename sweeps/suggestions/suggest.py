@@ -16,7 +16,7 @@ import numpy as np
 from scaling import FitError, FitWarning
 
 if TYPE_CHECKING:
-    from scaling.intervals.bootstrap import BootstrapFit
+    from scaling.intervals.draws import BootstrapFit
 
 __all__ = ["Pick", "Suggestions", "choose", "suggest"]
 
