@@ -38,10 +38,10 @@ def task_name(printed: str) -> str:
     return _TASKS.get(printed, "_".join(part for part in name.split("_") if part))
 
 
-def transposed_tasks(table: pd.DataFrame, method: str = "finetune") -> pd.DataFrame:
+def transposed_tasks(table: pd.DataFrame) -> pd.DataFrame:
     """A row a model, of a table with a row a data set (its index) and a column a model; accuracies in percent."""
     errors = error_of_percent(table.astype(float)).T
-    errors.columns = [f"{task_name(name)}_{method}_error" for name in table.index]
+    errors.columns = [f"{task_name(name)}_finetune_error" for name in table.index]
     return errors.rename_axis("model_variant").reset_index()
 
 

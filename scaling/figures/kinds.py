@@ -8,7 +8,7 @@ from ..inputs import check_columns
 from . import of_laws, of_measurements, of_tasks
 from .source import Source
 
-__all__ = ["KINDS", "LEFT_OUT", "Kind", "draw", "missing_of"]
+__all__ = ["KINDS", "Kind", "draw", "missing_of"]
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,6 @@ KINDS: dict[str, Kind] = {
     "corruptions": Kind(of_measurements.draw_corruptions, ("measurements",)),
     "adversarial": Kind(of_measurements.draw_adversarial, ("measurements",)),
 }
-
-LEFT_OUT = {
-    "audit": "of a printed table",
-    "factors": "of pairs that a user has chosen: which columns are factors, records do not say",
-    "laws": "of fits that a user has chosen to set side by side",
-    "mixture": "of a mixture at an upstream accuracy that is asked for",
-    "rank_flips": "of a table of models by conditions, not of runs",
-    "row_comparison": "of two rows of a table that a user has chosen",
-}
-"""Plots that have no kind, and why."""
 
 
 def draw(kind: str, source: Source) -> Any:

@@ -12,11 +12,20 @@ import pytest
 import scaling as sc
 from scaling.errors import FitWarning
 from scaling.figures import KINDS, Source, draw, missing_of
-from scaling.figures.kinds import LEFT_OUT
 from tests.scaling import measured
 from tests.scaling.commands.calls import made_runs
 from tests.scaling.frontier.hoffmann import isoflop_runs
 from tests.scaling.frontier.test_shapes import sweep
+
+# Plots that have no kind, and why.
+LEFT_OUT = {
+    "audit": "of a printed table",
+    "factors": "of pairs that a user has chosen: which columns are factors, records do not say",
+    "laws": "of fits that a user has chosen to set side by side",
+    "mixture": "of a mixture at an upstream accuracy that is asked for",
+    "rank_flips": "of a table of models by conditions, not of runs",
+    "row_comparison": "of two rows of a table that a user has chosen",
+}
 
 mpl.use("agg")
 MEASURED = measured.records(decays=(0.01, 0.1, 1.0), recipes=("small_scale", "sam"), seeds=(0,))
