@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .errors import warning_lines
 from .fitting.fit import Fit
 from .frontier import FrontierFit
-from .inputs import check_num_draws, check_positive, numbers
+from .inputs import check_num_draws, check_positive, generator, numbers
 from .intervals.derived import independent_draws, widest
 from .intervals.draws import BootstrapFit
 from .notebook_view import NotebookView
@@ -251,5 +251,5 @@ def chain(
         raise ValueError(f"the law of upstream error against compute must fall with it, got {law.name!r}")
     if front.y.max() > 1:
         raise ValueError(f"upstream errors must be fractions as in the transfer law, the largest is {front.y.max():g}")
-    draws = independent_draws(front, trans, num_draws=num_draws, rng=np.random.default_rng(0 if rng is None else rng))
+    draws = independent_draws(front, trans, num_draws=num_draws, rng=generator(rng))
     return Chain(front, trans, *draws)

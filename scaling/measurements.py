@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .inputs import check_columns
+from .frames import check_columns
 from .layers import layer_order
 from .schema import KEY
 

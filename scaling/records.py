@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from .errors import issue
+from .inputs import check_flag
 from .reading.cell_numbers import check_decimal
 from .reading.checks import validate
 from .reading.column_map import as_kinds, map_columns, text_columns
@@ -83,6 +84,7 @@ def read_records(
     """
     _check_source(source)
     _check_texts(selection=selection, probe=probe, layer=layer, x=x, y=y)
+    check_flag("wide", wide)
     _check_texts(**{name: value for name, value in (("weights", weights), ("where", where)) if value is not None})
     check_selection(selection)
     check_decimal(decimal)
@@ -156,6 +158,8 @@ def _check_texts(**options: Any) -> None:
 def _check_source(source: Any) -> None:
     if not isinstance(source, str | os.PathLike | pd.DataFrame):
         raise ValueError(f"records are read from a path or a pandas DataFrame, got a {type(source).__name__}")
+    if isinstance(source, str) and not source.strip():
+        raise ValueError(f"records are read from a path, got {source!r}: is a variable not set?")
     path = None if isinstance(source, pd.DataFrame) else Path(source)
     if path is not None and path.suffix.lower() in _OTHER_FORMS and path.is_file():
         way = f"read it with pandas.{_OTHER_FORMS[path.suffix.lower()]} and give the DataFrame"

@@ -9,7 +9,8 @@ import numpy as np
 
 from .cells import CELL_COLUMNS, last_rows, number_rows
 from .errors import FitWarning, issue
-from .inputs import as_numbers, check_columns, check_fractions, check_names
+from .frames import as_numbers, check_columns, check_names
+from .inputs import check_fractions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -177,7 +177,7 @@ def groups_of(runs: pd.DataFrame, by: str | None) -> dict[str, pd.DataFrame]:
     Raises:
         ValueError: there is no such column, or it is null in some rows.
     """
-    from ..inputs import check_columns
+    from ..frames import check_columns
 
     if by is None:
         return {"all runs": runs}

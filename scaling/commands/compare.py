@@ -12,8 +12,8 @@ from ..attempt import attempt
 from ..ensemble.comparison import compare_laws
 from ..ensemble.holdout import HOLDOUTS
 from ..ensemble.weighted import EnsembleFit, fit_ensemble
+from ..frames import column_of, there_is
 from ..frontier import CostRatio, cost_ratio
-from ..inputs import column_of
 from ..plain import plain
 from ..selection.rules import check_selection
 from ..selection.usable import UsableRuns, trainings
@@ -191,7 +191,7 @@ def _rivals(asked: CompareAsked, names: list[str]) -> list[str]:
     """
     for option, name in [("--reference", asked.reference), *(("--rival", rival) for rival in asked.rival)]:
         if name not in names:
-            raise ValueError(f"{option}: no run has {asked.by} {name!r}; there is {', '.join(names[:12])}")
+            raise ValueError(f"{option}: no run has {asked.by} {name!r}; {there_is(names)}")
     if rivals := list(dict.fromkeys(asked.rival)) or [name for name in names if name != asked.reference]:
         return rivals
     raise ValueError(f"--reference: all runs are of {asked.reference}, there is no rival")

@@ -12,7 +12,7 @@ from ..errors import issue
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..fitting.grouped import GroupLaw
-from ..inputs import column_of
+from ..frames import column_of
 from ..laws import Law
 from ..plain import plain
 from ..selection.rules import check_selection, select

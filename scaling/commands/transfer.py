@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from ..attempt import attempt
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..plain import plain
 from ..selection.usable import UsableRuns, usable_runs
 from ..transfer import TransferFit, compare_scalings, fit_transfer

@@ -92,7 +92,7 @@ def load(
     (648, 16)
     """
     data_set = find(name)
-    if table not in data_set.tables:
+    if not isinstance(table, str) or table not in data_set.tables:
         raise ValueError(f"data set {name!r} has the tables {', '.join(data_set.tables)}, got {table!r}")
     files = paths(name, folder=folder)
     if table == "records":
@@ -143,7 +143,7 @@ def path_or_data_set(source: str) -> str | Path | pd.DataFrame:
     Raises:
         ValueError: it is neither; near names are told. Else what `load` raises.
     """
-    if Path(source).exists():
+    if not source.strip() or Path(source).exists():  # an empty text is refused by the reader
         return source
     if named(source) is None:
         near = _near(source, list(DATASETS), otherwise="scaling datasets lists the data sets")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..inputs import check_columns
+from ..frames import check_columns
 from . import of_laws, of_measurements, of_tasks
 from .source import Source
 

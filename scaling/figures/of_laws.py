@@ -7,8 +7,8 @@ from .. import plots
 from ..chained import chain
 from ..ensemble.comparison import compare_laws
 from ..fitting.fit_law import fit_law
+from ..frames import check_columns
 from ..frontier import fit_frontier
-from ..inputs import check_columns
 from ..plots.words import shown_name
 from ..tables import paired_difference
 from ..transfer import fit_transfer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..plots.words import column_label, task_title
 from ..selection.usable import trainings, usable_runs
 from ..transfer.task_columns import choose_tasks

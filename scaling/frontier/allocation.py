@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
+from ..frames import check_columns, check_frame, loss_column, positive_column
 from ..groups import number_groups
-from ..inputs import check_columns, check_frame, loss_column, positive_column
 from ..intervals.draws import failed_draws
 from ..prediction import check_level
 from ..quantiles import expanded_level, student_quantile

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_fractions, check_single, column_of, finished_rows, positive_column
+from ..frames import check_columns, check_single, column_of, finished_rows, positive_column
+from ..inputs import check_fractions
 
 if TYPE_CHECKING:
     import pandas as pd

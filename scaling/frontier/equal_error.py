@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning, issue
-from ..inputs import check_fractions, check_positive, check_same_index, numbers
+from ..inputs import check_fractions, check_positive, check_same_index, generator, numbers
 from ..laws import Law
 from ..prediction import check_level
 from ..selection.hulls import finite_points
@@ -97,7 +97,7 @@ def cost_ratio(
     import pandas as pd
 
     check_level(level)
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     check_same_index(x=x, y=y, families=families, y_std=y_std, num_eval=num_eval, groups=groups)
     x, y = finite_points(x, y)
     check_positive("x", x)

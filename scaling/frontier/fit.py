@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
-from ..inputs import check_positive, check_same_index, numbers
+from ..inputs import check_positive, check_same_index, generator, numbers
 from ..intervals.draws import BootstrapFit
 from ..laws import Law, find_law
 from ..prediction import Prediction, no_warning_beyond, warn_beyond
@@ -209,7 +209,7 @@ def fit_frontier(
     if isinstance(objective, str) and objective == "binomial":
         raise ValueError("objective 'binomial' needs the images of each error rate: take the points and fit_law")
     check_options(selection, intervals, groups, noise_std, num_draws)
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     check_same_index(x=x, y=y, groups=groups)
     x, y = finite_points(x, y)
     check_hull_axes(hull_axes, selection, x, y)

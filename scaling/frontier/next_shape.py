@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError
-from ..inputs import (
-    check_frame,
-    check_names,
-    check_number,
-    check_positive,
-    column_of,
-    loss_column,
-    numbers,
-    positive_column,
-)
+from ..frames import check_frame, check_names, column_of, loss_column, positive_column
+from ..inputs import check_number, check_positive, numbers
 from .curves import compute_grid, curve_on_grid
 from .shapes import DIMENSIONS
 

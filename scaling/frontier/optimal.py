@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
-from ..inputs import check_names, check_number, check_positive, finished_rows, numbers
+from ..frames import check_names, finished_rows
+from ..inputs import check_number, check_positive, generator, numbers
 from ..prediction import check_level, warn_beyond
 from .allocation import AllocationFit, Runs, read_runs
 from .envelope import fit_envelope
@@ -269,7 +270,7 @@ def optimal_allocation(
     )  # fmt: skip
     last = rows.last_rows()
     last = last[finished_rows(runs.iloc[last])]
-    rng, finals = np.random.default_rng(0 if rng is None else rng), rows.take(last)
+    rng, finals = generator(rng), rows.take(last)
     ways: dict[str, Callable[[], AllocationFit]] = {
         "envelope": lambda: fit_envelope(rows, smoothing, tolerance, num_draws, rng),
         "isoflop": lambda: fit_isoflop(finals, budgets, tolerance, num_draws, rng),

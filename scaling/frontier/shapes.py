@@ -13,16 +13,8 @@ from numpy.typing import ArrayLike
 from ..attempt import attempt_each
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit_law import quiet_fit
-from ..inputs import (
-    check_frame,
-    check_names,
-    check_num_draws,
-    check_positive,
-    finished_rows,
-    loss_column,
-    numbers,
-    positive_column,
-)
+from ..frames import check_frame, check_names, finished_rows, loss_column, positive_column
+from ..inputs import check_num_draws, check_positive, generator, numbers
 from ..intervals.bootstrap import bootstrap_fit
 from ..intervals.draws import BootstrapFit
 from ..prediction import Prediction, check_level, warn_beyond
@@ -182,7 +174,7 @@ def fit_shapes(
     values = loss_column(runs, y)
     shape = {name: positive_column(runs, name) for name in dimensions}
     middle = _center(shape, center)
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
 
     def way(name: str) -> BootstrapFit:
         others = [shape[other] == middle[other] for other in shape if other != name]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, issue
 from ..fitting.fit import Fit
 from ..groups import number_groups
-from ..inputs import check_num_draws
+from ..inputs import check_num_draws, generator
 from .draw_fits import solve_rows
 from .draws import BootstrapFit
 
@@ -54,7 +54,7 @@ def bootstrap_fit(
     >>> low < 0.25 < high
     True
     """
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     method = method or ("residual" if groups is None else "cluster")
     if method not in METHODS or (groups is None) == (method == "cluster"):
         raise ValueError(f"method must be one of {METHODS}, 'cluster' with groups and only then, got {method!r}")

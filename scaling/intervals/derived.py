@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..fitting.fit import Fit
+from ..inputs import generator
 from ..prediction import check_level
 from .bootstrap import bootstrap_fit
 from .draws import BootstrapFit
@@ -58,7 +59,7 @@ def derived_interval(
     True
     """
     check_level(level)
-    draws = independent_draws(*fits, num_draws=num_draws, rng=np.random.default_rng(0 if rng is None else rng))
+    draws = independent_draws(*fits, num_draws=num_draws, rng=generator(rng))
     size = len(draws[0].theta)
     values = np.asarray(function(*draws), dtype=float)
     if values.shape != (size,):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from ..layers import layer_order
 from ..schema import KEY
 from .legends import legend

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from ..layers import layer_order
 from .by_layer import layer_ticks
 from .ranks import cell_digits, digits_fit

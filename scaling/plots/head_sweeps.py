@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..errors import FitWarning
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from ..transfer.head_sweeps import mean_errors
 from .legends import legend
 from .style import LAW_COLOUR, label_column, new_axes, style_of

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 
-from ..inputs import check_columns, positive_column
+from ..frames import check_columns, positive_column
 from .style import name_lines, new_axes
 from .words import MODEL_LABEL, shown_name
 

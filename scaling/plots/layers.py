@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..transfer import LayerOverlay
 from .legends import legend as draw_legend
 from .style import LAW_COLOUR, STYLES, TRANSFER_COLOUR, new_axes

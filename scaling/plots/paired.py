@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from .style import LAW_COLOUR, STYLES, new_axes
 from .tables import name_rows
 from .words import MODEL_LABEL, row_names, shown_name

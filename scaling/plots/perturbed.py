@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns, check_fractions, column_of
+from ..frames import check_columns, column_of
+from ..inputs import check_fractions
 from .legends import legend, legend_above
 from .style import name_lines, new_axes
 from .words import MODEL_LABEL, shown_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from .head_sweeps import SETTING_LABELS, setting_axis, setting_places
 from .legends import legend, legend_beside
 from .style import LAW_COLOUR, decimal_ticks, name_lines, new_axes

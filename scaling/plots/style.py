@@ -18,7 +18,7 @@ from ..cells import number_rows
 from ..ensemble.members import REACHES
 from ..ensemble.weighted import EnsembleFit
 from ..errors import FitWarning
-from ..inputs import check_columns, check_names
+from ..frames import check_columns, check_names
 from .words import row_names, shown_name
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..tables.audit import CHECKS
 from ..tables.factors import factor_ranges, factor_steps, one_direction
 from ..tables.ranks import RankFlips

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..transfer.trends import check_labels
 from .legends import legend
 from .style import label_column, new_axes, style_of

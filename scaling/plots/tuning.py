@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ..inputs import check_columns, column_of
+from ..frames import check_columns, column_of
 from .legends import legend_beside
 from .style import STYLES, new_axes, shades
 from .words import shown_name

@@ -37,7 +37,7 @@ def _number_pattern(point: str, other: str) -> str:
 NUMBER = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", r"\.")}
 _TWO_WAYS = rf"^{_SIGN}[1-9]\d{{0,2}}[.,]\d{{3}}{_BLANK}?%?$"
 _OTHER = {".": ",", ",": "."}
-_LEADING_ZERO = r"^[+-]?0\d"
+_LEADING_ZERO = r"^[+-]?0[\dxX]"
 
 
 class _Column(NamedTuple):
@@ -139,9 +139,11 @@ def _read_plain(cells: pa.ChunkedArray, values: pa.ChunkedArray) -> _Column:
 
 
 def _merges_ids(cells: pa.ChunkedArray, values: pa.ChunkedArray) -> bool:
-    """Whether "12" and "0012", which are two names, would become one number."""
+    """Whether "12" and "0012", which are two names, would become one number, or "0x10" the number 16."""
     if not pc.any(pc.match_substring_regex(cells, _LEADING_ZERO)).as_py():
         return False
+    if pc.any(pc.match_substring(cells, "x", ignore_case=True)).as_py():
+        return True
     return pc.count_distinct(cells).as_py() > pc.count_distinct(values).as_py()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..inputs import as_numbers
+from ..frames import as_numbers
 from ..schema import KEY, SCHEMA_VERSION, TABLES, Column
 
 __all__ = ["REQUIRED", "are_plainly_sound", "column_faults", "percent_hint", "validate"]

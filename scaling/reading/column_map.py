@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..inputs import as_numbers, check_columns
+from ..frames import as_numbers, check_columns
 from ..schema import KEY, RECORDS
 from .cell_numbers import typed_frame
 from .expressions import evaluate

@@ -41,7 +41,7 @@ def read_csv_table(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and the columns among `written` as they are written ("007").
 
-    Found out are the separator (, ; or tab), the encoding (UTF-8, UTF-16 with a byte-order mark, else cp1252),
+    Found out are the separator (, ; or tab), the encoding (UTF-8, UTF-16 or -32 with a byte-order mark, else cp1252),
     thousands separators and decimal commas; cells "23.4%" are fractions; "", "-", "NaN", "N/A" and the like are
     missing. A column is numbers where all its cells are. Rows and unnamed columns without a value are left out.
 
@@ -118,6 +118,8 @@ def _encoding(path: Path) -> str:
     decoder, possible = codecs.getincrementaldecoder("utf-8")(), ["utf-8", "cp1252", "latin-1"]
     with _opened(path) as file:
         start = file.read(_CHUNK_BYTES)
+        if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # before that of UTF-16, with which one begins
+            return "utf-32"
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         chunk = start

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import issue
-from ..inputs import as_numbers, check_columns
+from ..frames import as_numbers, check_columns
 from .cell_numbers import NUMBER
 from .checks import percent_hint
 

@@ -14,7 +14,15 @@ from ..schema import TABLES, arrow_schema
 from .checks import REQUIRED
 from .partitions import partition_columns, partition_values
 
-__all__ = ["existing_files", "is_partitioned", "join_tables", "read_parquet_table", "warn_of_damage", "without_index"]
+__all__ = [
+    "check_regular",
+    "existing_files",
+    "is_partitioned",
+    "join_tables",
+    "read_parquet_table",
+    "warn_of_damage",
+    "without_index",
+]
 
 
 def existing_files(path: Path, table: str) -> list[Path]:
@@ -38,7 +46,8 @@ def _table_files(path: Path, table: str) -> list[Path]:
             return files
     if table != "records":
         return []
-    return sorted(file for file in path.rglob("*.parquet") if file.stem not in TABLES and not _is_hidden(file, path))
+    found = (file for file in path.rglob("*.parquet") if file.stem not in TABLES and not _is_hidden(file, path))
+    return sorted(file for file in found if not file.is_dir())
 
 
 def _is_hidden(file: Path, root: Path) -> bool:
@@ -83,7 +92,14 @@ def _nothing_read(path: Path, damaged: dict[Path, str]) -> str:
     return f"none of {len(damaged)} parquet files under {path} can be read; the first, {file}: {why}"
 
 
+def check_regular(file: Path) -> None:
+    """An OSError for what is no file: a pipe is waited for without end."""
+    if file.exists() and not file.is_file():
+        raise OSError("it is a folder, a pipe or a device, and no file")
+
+
 def _read_parquet(file: Path, run_ids: pd.Series | None, only: Callable[[str], bool] | None) -> pa.Table:
+    check_regular(file)
     with pq.ParquetFile(file) as parquet:
         if only is not None:
             names = parquet.schema_arrow.names

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import first_line
-from ..inputs import as_numbers
+from ..frames import as_numbers
 from ..schema import RECORDS, Column
 from ..selection.hulls import not_beaten_by
 from ..selection.rules import select
 from .checks import REQUIRED, column_faults
-from .parquet_tables import join_tables, warn_of_damage, without_index
+from .parquet_tables import check_regular, join_tables, warn_of_damage, without_index
 from .where import rows_where
 
 __all__ = ["Choice", "check_weights", "choose_rows", "stream_rows"]
@@ -108,6 +108,7 @@ def check_weights(weights: str | None, known: set[str]) -> None:
 
 def _open(file: Path, texts: tuple[str, ...] = ()) -> pq.ParquetFile:
     """Without reading ahead, which would hold a whole row group; `texts` are read as codes where they are there."""
+    check_regular(file)
     metadata = pq.read_metadata(file)
     codes = [name for name in texts if name in metadata.schema.names]
     return pq.ParquetFile(file, metadata=metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False, read_dictionary=codes)

@@ -1,7 +1,6 @@
 """Which rows of a table an expression of a user's keeps."""
 
 import re
-from difflib import get_close_matches
 from tokenize import TokenError
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import first_line
+from ..frames import there_is
 from ..schema import RECORDS
 
 __all__ = ["rows_where"]
@@ -50,15 +50,14 @@ def rows_where(frame: pd.DataFrame, where: str | None) -> np.ndarray:
 def _near_columns(error: Exception, frame: pd.DataFrame) -> str:
     """Of a name that no column has."""
     unknown = re.search(r"name '(\w+)' is not defined", str(error))
-    near = get_close_matches(unknown[1], list(map(str, frame.columns)), n=3) if unknown else []
-    return f"; there is {', '.join(near)}" if near else ""
+    return f"; {there_is(frame.columns, unknown[1])}" if unknown else ""
 
 
 def _check_row_wise(where: str) -> None:
     """Of rows that stream in batches nothing can be asked that needs all of them: a mean, a rank, the index."""
     if not isinstance(where, str):
         raise ValueError(f"where must be an expression over columns, got {where!r}")
-    called = [name for name in re.findall(r"(\w+)\s*\(", where) if name not in _ROW_WISE]
+    called = [name for name in re.findall(r"\b(\w+)\s*\(", where) if name not in _ROW_WISE]
     if called or re.search(r"\bindex\b|`", where):
         what = called[0] if called else "index or a quoted name"
         raise ValueError(f"where must be true or false of each row by itself, got {where!r} with {what}")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..datasets import named, path_or_data_set
-from ..inputs import check_columns
+from ..frames import check_columns
 from ..prediction import check_level
 from ..records import read_records
 from ..schema import KEY

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import paired
+from ..inputs import check_choice, check_number, paired
 
 __all__ = ["convex_hull", "finite_points", "not_beaten_by", "pareto_frontier"]
 
@@ -70,10 +70,8 @@ def convex_hull(x: ArrayLike, y: ArrayLike, side: str = "upper", tolerance: floa
     >>> convex_hull([1, 2, 3], [1, 2, 3]), convex_hull([1, 2, 3], [1, 2, 3], tolerance=1e-9)
     (array([0, 2]), array([0, 1, 2]))
     """
-    if not isinstance(side, str) or side not in ("upper", "lower"):
-        raise ValueError(f"side must be 'upper' or 'lower', got {side!r}")
-    if not (isinstance(tolerance, int | float | np.integer | np.floating) and tolerance >= 0):
-        raise ValueError(f"tolerance must not be negative, got {tolerance!r}")
+    check_choice("side", side, ("upper", "lower"))
+    check_number("tolerance", tolerance)
     x, y = finite_points(x, y)
     if x.size == 0:
         return np.empty(0, dtype=np.int64)

@@ -1,10 +1,13 @@
 """Which rows of records a law can be fitted to, and how many are left out, by reason."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from ..inputs import as_numbers, check_columns
+from ..frames import as_numbers, check_columns
 
 __all__ = ["NEAR_CHANCE", "UsableRuns", "trainings", "usable_runs"]
 
@@ -32,7 +35,7 @@ class UsableRuns:
 def usable_runs(runs: pd.DataFrame, x: str, y: str) -> UsableRuns:
     """Rows of finished runs with a positive x and y.
 
-    Left out are runs that diverged or failed, rows from inside a run, rows without x or y, errors of 0, which have no
+    Left out are runs that diverged or failed, rows from inside a run, rows without x or y or of 0, which has no
     logarithm, and upstream errors near that of a guess among `num_classes`.
 
     Args:
@@ -51,8 +54,8 @@ def usable_runs(runs: pd.DataFrame, x: str, y: str) -> UsableRuns:
     reasons = {
         "not ok (diverged, failed)": ~_column(runs, "status", "ok").fillna("ok").eq("ok"),
         "from inside a run": _column(runs, "cooled_down", True).eq(False),
-        f"without {x} or {y}": at.isna() | error.isna() | (at <= 0),
-        f"with {y} of 0, which has no logarithm": error <= 0,
+        f"without {x} or {y}": runs[x].isna() | runs[y].isna(),
+        **{reason: is_so for name, values in ((x, at), (y, error)) for reason, is_so in _no_amount(name, values)},
         "near chance": _is_near_chance(runs, y),
     }
     kept, counts = pd.Series(True, index=runs.index), {}
@@ -64,6 +67,13 @@ def usable_runs(runs: pd.DataFrame, x: str, y: str) -> UsableRuns:
     if not kept.any():
         raise ValueError(f"no run to fit a law to, of {len(runs)} rows: {found.left_out or 'there are none'}")
     return found
+
+
+def _no_amount(name: str, values: pd.Series) -> Iterator[tuple[str, Any]]:
+    """Why a law, which takes positive numbers, takes some of the values that there are not."""
+    yield f"whose {name} is no finite number", ~values.between(-np.inf, np.inf, inclusive="neither")
+    yield f"with {name} of 0, which has no logarithm", values == 0
+    yield f"with {name} below 0", values < 0
 
 
 def trainings(runs: pd.DataFrame) -> pd.Series | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_choice, check_columns, check_names, check_same_index, numbers
+from ..frames import check_columns, check_names
+from ..inputs import check_choice, check_same_index, numbers
 from .labels import check_unique, labelled_row
 from .rounding import float_slack, half_unit, mean_rounding, printed_decimals
 

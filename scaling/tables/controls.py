@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_names, column_of, positive_column
+from ..frames import check_columns, check_names, column_of, positive_column
 from .factors import describe_difference, factor_codes, is_unknown, unequal_pair
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import check_columns, column_of, finished_rows, positive_column
+from ..frames import check_columns, column_of, finished_rows, positive_column
 from ..quantiles import student_quantile
 
 if TYPE_CHECKING:

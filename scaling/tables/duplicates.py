@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import as_numbers, check_columns, check_frame, check_number
+from ..frames import as_numbers, check_columns, check_frame
+from ..inputs import check_number
 from .audit import checks_table, label_text
 from .rounding import half_unit, printed_decimals
 

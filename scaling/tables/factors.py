@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_names, check_single, column_of, nullable_column
+from ..frames import check_columns, check_names, check_single, column_of, nullable_column
 from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import check_names, check_single
+from ..frames import check_names, check_single
 
 if TYPE_CHECKING:
     import pandas as pd

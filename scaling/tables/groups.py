@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import as_numbers, check_columns, check_names
+from ..frames import as_numbers, check_columns, check_names
 from .labels import check_unique, labelled_row
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_frame, check_same_index, numbers
+from ..frames import check_frame, there_is
+from ..inputs import check_same_index, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +29,7 @@ def labelled_row(table: pd.DataFrame, label: Any) -> int:
     """Place of the row of that label, or a ValueError that names near ones."""
     place = table.index.get_loc(label) if isinstance(label, Hashable) and label in table.index else None
     if not isinstance(place, int):
-        names = [str(name) for name in table.index]
-        near = get_close_matches(str(label), names, n=3) or names
-        raise ValueError(f"no row has the label {label!r}; there is {', '.join(near[:12])}")
+        raise ValueError(f"no row has the label {label!r}; {there_is(table.index, label)}")
     return place
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_columns, check_fractions, check_same_index, positive_column
+from ..frames import check_columns, positive_column
+from ..inputs import check_fractions, check_same_index
 from ..laws import find_law
 from .audit import checks_table
 from .rounding import half_unit, printed_decimals

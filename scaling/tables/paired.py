@@ -9,7 +9,7 @@ import numpy as np
 
 from ..cells import CELL_COLUMNS, last_rows, number_rows
 from ..errors import FitWarning, issue
-from ..inputs import check_columns, check_single, column_of, nullable_column
+from ..frames import check_columns, check_single, column_of, nullable_column, there_is
 from ..prediction import check_level
 from ..quantiles import student_quantile
 
@@ -89,7 +89,7 @@ def _runs_of(
     known = records[factor].dropna().unique().tolist()
     for value in values:
         if not records[factor].isin([value]).any():
-            raise ValueError(f"column {factor!r} has no {value!r}; there is {', '.join(map(str, known[:12]))}")
+            raise ValueError(f"column {factor!r} has no {value!r}; {there_is(known)}")
     if values[0] == values[1]:
         raise ValueError(f"a and b must be two values of {factor!r}, got {values[0]!r} twice")
     return last_rows(records[records[factor].isin(values)])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import check_names, check_number, nullable_column
+from ..frames import check_names, nullable_column
+from ..inputs import check_number
 from .labels import check_unique
 from .rounding import float_slack
 

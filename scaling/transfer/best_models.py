@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt, table_lines
 from ..errors import FitError
-from ..inputs import check_accuracies, check_same_index, model_names
+from ..inputs import check_accuracies, check_same_index, generator, model_names
 from ..prediction import Prediction, check_level
 from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
@@ -187,7 +187,7 @@ def predict_best_models(
     held = _held_out(us, share)
     on_frontier = np.zeros(us.size, dtype=bool)
     on_frontier[_frontier(us, ds)] = True
-    streams = dict(zip(FITS, np.random.default_rng(0 if rng is None else rng).spawn(len(FITS)), strict=True))
+    streams = dict(zip(FITS, generator(rng).spawn(len(FITS)), strict=True))
     fits, kinds, reasons = {}, {}, {}
     for rule in rules:
         options = {"num_draws": num_draws, "rng": streams[rule.points]} if rule.law == "transfer" else {}

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_fractions, check_frame, check_same_index, column_of
+from ..frames import check_frame, column_of
+from ..inputs import check_fractions, check_same_index
 from ..prediction import check_level
 from ..quantiles import normal_quantile
 from .correlations import pearson

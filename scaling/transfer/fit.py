@@ -13,7 +13,7 @@ from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..fitting.fit_law import fit_law
 from ..groups import number_groups
-from ..inputs import check_accuracies, check_fractions, check_same_index
+from ..inputs import check_accuracies, check_fractions, check_same_index, generator
 from ..intervals.draws import BootstrapFit
 from ..prediction import Prediction
 from ..selection.selected import SelectedFit
@@ -242,7 +242,7 @@ def fit_transfer(
     >>> round(trans.saturation, 6)
     0.9
     """
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     upstream, downstream = check_accuracies(upstream_accuracy, downstream_accuracy)
     check_same_index(upstream_accuracy=upstream_accuracy, groups=groups)
     if groups is not None:

@@ -9,15 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..cells import CELL_COLUMNS, number_rows
-from ..inputs import (
-    check_columns,
-    check_fractions,
-    check_number,
-    check_same_index,
-    column_of,
-    finished_rows,
-    numbers,
-)
+from ..frames import check_columns, column_of, finished_rows
+from ..inputs import check_fractions, check_number, check_same_index, numbers
 from .ranks import rank_correlations
 from .task_columns import find_tasks
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_accuracies, check_columns, check_fractions, check_names, column_of, finished_rows
+from ..frames import check_columns, check_names, column_of, finished_rows
+from ..inputs import check_accuracies, check_fractions
 from ..selection.hulls import convex_hull
 from ..selection.rules import select
 from .correlations import spearman

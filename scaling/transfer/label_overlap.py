@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..inputs import check_columns, check_single
+from ..frames import check_columns, check_single
 
 if TYPE_CHECKING:
     import pandas as pd

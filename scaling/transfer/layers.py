@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import (
-    check_accuracies,
-    check_columns,
-    check_fractions,
-    check_names,
-    check_single,
-    column_of,
-    positive_column,
-)
+from ..frames import check_columns, check_names, check_single, column_of, positive_column
+from ..inputs import check_accuracies, check_fractions
 from ..layers import layer_order
 from ..selection.hulls import convex_hull
 from .eval_images import sampling_variance

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..frames import check_frame, column_of
 from ..groups import number_groups
-from ..inputs import check_accuracies, check_frame, check_same_index, column_of
+from ..inputs import check_accuracies, check_same_index
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .correlations import is_constant

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import FitError, FitWarning, issue, warning_lines
 from ..fitting.fit import Fit
 from ..groups import number_groups
-from ..inputs import check_choice, check_fractions, check_num_draws, check_same_index
+from ..inputs import check_choice, check_fractions, check_num_draws, check_same_index, generator
 from ..prediction import check_level
 from ..quantiles import student_quantile
 from .all_runs import (
@@ -148,7 +148,7 @@ def same_curve(
     check_choice("effect", effect, EFFECTS)
     check_num_draws(num_draws)
     check_level(level)
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     check_same_index(upstream_accuracy=upstream_accuracy, arms=arms, upstream_num_eval=upstream_num_eval)
     labels, place = _check_arms(arms, check_fractions("upstream_accuracy", upstream_accuracy).size)
     runs = fit_all(upstream_accuracy, downstream_accuracy, len(labels) - 1, upstream_num_eval)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt, table_lines
 from ..errors import FitError
-from ..inputs import check_accuracies
+from ..inputs import check_accuracies, generator
 from ..intervals.draw_fits import solve_rows
 from .fit import fit_to_selection
 from .selection import TransferSelection, check_anchors
@@ -106,7 +106,7 @@ def compare_sample_sizes(
     target = find_held_out(upstream, downstream, held_out)
     candidates = upstream <= fit_window[1]
     us, error = upstream[candidates], 1 - downstream[candidates]
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     sizes = _check_sizes(sizes, num_trials, us.size)
     counts = np.concatenate([_draw(us.size, size, num_trials, rng) for size in sizes])
     ends = check_anchors(anchors, chance, fit_window)

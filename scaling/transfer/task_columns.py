@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..inputs import check_frame, check_names
+from ..frames import check_frame, check_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FitError, FitWarning
-from ..inputs import check_columns, check_fractions, check_frame, check_single, column_of, finished_rows
+from ..frames import check_columns, check_frame, check_single, column_of, finished_rows
+from ..inputs import check_fractions, generator
 from ..prediction import check_level
 from .fit import fit_transfer
 from .task_columns import find_tasks
@@ -84,7 +85,7 @@ def fit_tasks(
         raise ValueError(
             f"column {group!r} must not be null; group=None takes all models for those of one upstream set"
         )
-    rng = np.random.default_rng(0 if rng is None else rng).spawn(1)[0]
+    rng = generator(rng).spawn(1)[0]
     found = find_tasks(records, tasks)
     parts = [("all", records)] if group is None else list(records.groupby(group, sort=True))
     rows = []

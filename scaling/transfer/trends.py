@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import check_columns, check_names, check_single, column_of, nullable_column
+from ..frames import check_columns, check_names, check_single, column_of, nullable_column
 from .all_runs import two_sided
 from .correlations import pearson
 from .task_fits import PARAMS

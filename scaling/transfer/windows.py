@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..attempt import attempt, table_lines
 from ..errors import FitError
-from ..inputs import check_accuracies, check_names, numbers
+from ..frames import check_names
+from ..inputs import check_accuracies, generator, numbers
 from ..prediction import check_level
 from ..selection.rules import select
 from .fit import TransferFit, fit_transfer
@@ -157,7 +158,7 @@ def compare_windows(
         raise ValueError("the window of compare_windows is fit_window=, got window=")
     fit_window, *held_out = check_windows(fit_window, held_out)
     check_level(level)
-    rng = np.random.default_rng(0 if rng is None else rng)
+    rng = generator(rng)
     targets = tuple(find_held_out(upstream, downstream, window) for window in held_out)
     # A stream of its own each: a fit's intervals do not depend on the fits beside it.
     streams = dict(zip(FITS, rng.spawn(len(FITS)), strict=True))

@@ -6,6 +6,7 @@ tells of each file that it was made from how large and how old it was: what stil
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -35,10 +36,10 @@ def file_stamps(paths: SweepPaths, table: str, folders: Iterable[str] | None = N
     found = {}
     for folder in _folders(paths.runs) if folders is None else folders:
         try:
-            stat = os.stat(f"{paths.runs}/{folder}/{table}.parquet")
+            found_file = os.stat(f"{paths.runs}/{folder}/{table}.parquet")
         except OSError:
             continue
-        found[folder] = (stat.st_size, stat.st_mtime_ns)
+        found[folder] = (found_file.st_size, found_file.st_mtime_ns)
     return found
 
 
@@ -65,6 +66,8 @@ def read_run_tables(
 
 def _read(file: Path, columns: list[str] | None) -> pa.Table | str:
     try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            return "it is a folder, a pipe or a device, and no file"  # a pipe is waited for without end
         # Given a path, pyarrow takes as long to find out what file system it lies in as to read a small file.
         with pa.OSFile(str(file)) as source, pq.ParquetFile(source, pre_buffer=False) as parquet:
             names = parquet.schema_arrow.names if columns else []

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from scaling import convex_hull, datasets, pareto_frontier, published, tuning
+from scaling.frames import check_columns, check_names, column_of, there_is
 from scaling.groups import number_groups
-from scaling.inputs import check_columns, check_names, check_num_draws, check_number, check_whole, column_of, numbers
+from scaling.inputs import check_num_draws, check_number, check_whole, generator, numbers
 
 WRONG = (None, "abc", b"x", [1, "a"], {}, {"a": 1}, {1, 2}, object(), 1 + 2j, pd.NA)
 DAYS = pd.to_datetime(["2024-01-01", "2024-01-02"])
@@ -69,3 +70,26 @@ def test_draws_that_no_memory_holds_are_refused():
     check_num_draws(10_000_000)
     with pytest.raises(ValueError, match=r"num_draws must be at most 10,000,000, got 1e\+29"):
         check_num_draws(10**29)
+
+
+def test_a_number_that_no_double_holds_is_refused():
+    for wrong in (10**400, np.inf, np.nan, -1, True, "1"):
+        with pytest.raises(ValueError, match=r"tolerance must be a finite number of at least 0, got"):
+            convex_hull([1, 2], [1, 2], tolerance=wrong)
+
+
+@pytest.mark.parametrize("wrong", ["seed", 1.5, -1, np.array([0.5]), object()])
+def test_a_wrong_generator_is_one_line(wrong):
+    with pytest.raises(ValueError, match="rng must be a numpy Generator, a seed or None, got"):
+        generator(wrong)
+
+
+def test_a_generator_goes_on_and_a_seed_begins():
+    given = np.random.default_rng(3)
+    assert generator(given) is given
+    assert generator(None).random() == generator(0).random() == np.random.default_rng(0).random()
+
+
+def test_near_names_come_before_all():
+    assert there_is(["learning_rate", "seed"], "learning rate") == "there is learning_rate"
+    assert there_is([]) == "there is none"

@@ -96,6 +96,41 @@ def test_a_csv_without_a_name_of_one_and_a_pipe_are_told(tmp_path):
         read_records(tmp_path / "pipe.csv")
 
 
+def test_what_is_no_file_in_a_folder_is_told_and_the_rest_is_read(tmp_path):
+    for name in "abc":
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    write_records(records(2), tmp_path / "runs" / "a" / "records.parquet")
+    os.mkfifo(tmp_path / "runs" / "b" / "records.parquet")
+    (tmp_path / "runs" / "c" / "records.parquet").mkdir()
+    with pytest.warns(UserWarning, match="it is a folder, a pipe or a device, and no file") as told:
+        assert len(read_records(tmp_path)) == 2
+    assert len(told) == 2
+    with pytest.warns(UserWarning, match="it is a folder, a pipe or a device, and no file"):
+        assert len(read_records(tmp_path, selection="pareto")) == 1
+
+
+def test_a_folder_that_is_named_like_a_file_is_looked_into(tmp_path):
+    (tmp_path / "table.parquet").mkdir()
+    write_records(records(2), tmp_path / "table.parquet" / "part-0.parquet")
+    assert len(read_records(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("nothing", ["", " "])
+def test_an_empty_path_is_not_the_current_folder(tmp_path, nothing, monkeypatch):
+    write_records(records(2), tmp_path / "records.parquet")
+    monkeypatch.chdir(tmp_path)
+    for read in (read_records, read_evals, read_measurements):
+        with pytest.raises(ValueError, match="is a variable not set"):
+            read(nothing)
+
+
+def test_wide_is_true_or_false(tmp_path):
+    write_records(records(2), tmp_path / "records.parquet")
+    for wrong in (pd.NA, "no", 0):
+        with pytest.raises(ValueError, match="wide must be True or False, got"):
+            read_records(tmp_path, wide=wrong)
+
+
 def test_records_of_a_newer_version_are_refused(tmp_path):
     path = tmp_path / "records.parquet"
     records(2).assign(schema_version=[1, 2]).to_parquet(path)

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from scaling import FitWarning
+from scaling.frames import finished_rows
 from scaling.frontier import bottlenecks
-from scaling.inputs import finished_rows
 
 
 @pytest.fixture

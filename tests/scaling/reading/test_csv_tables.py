@@ -26,7 +26,7 @@ def values(frame):
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
 @pytest.mark.parametrize("name", ["runs.csv", "runs.tsv", "runs.txt", "runs.csv.gz"])
 def test_separator_and_encoding_are_found_out(tmp_path, separator, encoding, name):
     text = "Modèle|a b|note\nViT-é|0.5|x\nResNet|1.25|y\n".replace("|", separator)
@@ -75,6 +75,7 @@ def test_the_forms_of_numbers(tmp_path, cells, numbers):
 def test_names_that_would_become_one_number_stay_texts(tmp_path):
     assert read(tmp_path, "a\tb\n0012\tx\n12\ty\n")["a"].tolist() == ["0012", "12"]
     assert read(tmp_path, "a\tb\n0012\tx\n0013\ty\n")["a"].tolist() == [12, 13]
+    assert read(tmp_path, "a\tb\n0x10\tx\n12\ty\n")["a"].tolist() == ["0x10", "12"]
 
 
 def test_another_column_says_what_the_decimal_separator_is(tmp_path):
@@ -231,7 +232,7 @@ FORMS += [("", ",", ";"), ("’", ".", "\t")]
 @given(
     numbers=st.lists(st.decimals(-(10**9), 10**9, places=2, allow_nan=False), min_size=1, max_size=8),
     form=st.sampled_from(FORMS),
-    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"]),
 )
 def test_numbers_written_in_any_form_come_back(tmp_path, numbers, form, encoding):
     group, point, separator = form

@@ -88,9 +88,9 @@ def test_bad_points_are_named(bad):
 
 
 def test_bad_side_and_tolerance():
-    with pytest.raises(ValueError, match="side must be 'upper' or 'lower', got 'left'"):
+    with pytest.raises(ValueError, match=r"side must be one of \('upper', 'lower'\), got 'left'"):
         convex_hull([1], [1], side="left")
-    with pytest.raises(ValueError, match="tolerance must not be negative"):
+    with pytest.raises(ValueError, match="tolerance must be a finite number of at least 0, got -1"):
         convex_hull([1], [1], tolerance=-1)
 
 
