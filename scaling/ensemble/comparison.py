@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def check_laws(laws: Sequence[str | Law] | None) -> list[Law]:
     """
     if laws is None:
         return [law for law in LAWS.values() if law.num_inputs == 1 and not law.increasing]
-    if isinstance(laws, str | Law) or len(laws) == 0:
+    if isinstance(laws, str) or not isinstance(laws, Iterable) or not (laws := list(laws)):
         raise ValueError(f"laws must be a list of at least one law, got {laws!r}")
     found = [find_law(law) for law in laws]
     names = [law.name for law in found]

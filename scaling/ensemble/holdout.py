@@ -78,6 +78,8 @@ def find_windows(x: np.ndarray, holdout: Holdout) -> list[Window]:
     >>> window.scored
     array([False, False,  True,  True])
     """
+    if not isinstance(holdout, str | Sequence) or len(holdout) == 0:
+        raise ValueError(f"{_RULE}, got {holdout!r}")
     name, *values = (holdout,) if isinstance(holdout, str) else tuple(holdout)
     windows = _named(x, name, values) if isinstance(name, str) else _checked(x, [name, *values])
     useful = [window for window in windows if window.fitted.any() and window.scored.any()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import check_positive
+from ..inputs import check_positive, numbers
 from ..laws import Law
 from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_kind, check_level, warn_beyond
@@ -75,7 +75,7 @@ class EnsembleFit(NotebookView):
         Warns:
             FitWarning: `extrapolation` more than a decade beyond the points.
         """
-        x = check_positive("x", np.asarray(x, dtype=float))
+        x = check_positive("x", numbers("x", x))
         warn_beyond(x, self.x)
         logs = self.log_values(x.ravel())
         middle = self.weights @ logs

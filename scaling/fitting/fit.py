@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
-from ..inputs import check_inside, check_positive
+from ..inputs import check_inside, check_positive, numbers
 from ..laws import Law
 from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_level, warn_beyond
@@ -244,7 +244,7 @@ class Fit(NotebookView):
         Warns:
             FitWarning: `extrapolation` more than a decade beyond the points.
         """
-        x = np.asarray(x, dtype=float)
+        x = numbers("x", x)
         check_positive("x", x) if self.law.link is None else check_inside("x", x)
         scaled, shape = self.scaled(x)
         self._warn_of_extrapolation(x)
@@ -294,7 +294,7 @@ class Fit(NotebookView):
         >>> float(fit_law("power", [1, 10, 100], [1, 0.1, 0.01]).solve_for_x(0.001).round(6))
         1000.0
         """
-        y = np.asarray(y, dtype=float)
+        y = numbers("y", y)
         if np.isnan(y).any():
             raise ValueError("y must be numbers, got nan")
         return (self.law.inverse(self.theta, y.ravel() / self.y_unit) * self.x_unit).reshape(y.shape)

@@ -86,6 +86,9 @@ def fit_law(
     >>> {name: round(value, 2) for name, value in fit.params.items() if name != "a"}
     {'b': 0.25, 'c': 0.1}
     """
+    for name, values in (("bounds", bounds), ("fixed", fixed)):
+        if not isinstance(values, Mapping | None):
+            raise ValueError(f"{name} must be a dict by the names of parameters, got {values!r}")
     options: dict[str, Any] = {"objective": objective, "delta": delta, "bounds": bounds or {}, "fixed": fixed or {}}
     per_point = {"y_std": y_std, "counts": counts, "num_eval": num_eval}
     if groups is not None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, issue
 from ..groups import number_groups
+from ..inputs import numbers
 from ..laws import Law
 from ..laws.grouped import grouped_law
 from ..notebook_view import NotebookView
@@ -62,7 +63,7 @@ class GroupedFit(NotebookView):
         self, x: ArrayLike, group: Any, level: float | None = None, kind: str = "confidence"
     ) -> np.ndarray | Prediction:
         """The law of one group at x; see `Fit.predict`."""
-        x = np.asarray(x, dtype=float)
+        x = numbers("x", x)
         number = self._number(group)
         at = np.stack([x, np.full(x.shape, number)], axis=-1)
         if not self.law.increasing:
@@ -169,7 +170,7 @@ def fit_groups(
         ValueError: a label is missing, there is one group only, or a shared parameter is unknown.
         FitError: the points of all groups cannot determine the law.
     """
-    labels, numbers = _number_groups(groups, np.size(y))
+    labels, places = _number_groups(groups, np.size(y))
     for name in shared:
         law.index(name)
     clash = [label for label in labels if label in shared]
@@ -183,13 +184,13 @@ def fit_groups(
     if law.num_inputs != 1:
         raise ValueError(f"groups= needs a law of one input, got {law.name!r}")
     rule = objective_of(law, options)
-    at = np.column_stack([np.asarray(x, dtype=float), numbers])
+    at = np.column_stack([numbers("x", x), places])
     bounds, fixed = (_of_each(joint_law, options[key]) for key in ("bounds", "fixed"))
     points = check_points(joint_law, rule, at, y, per_point, len(fixed))
     # A shared amplitude is one number in the user's units only: then the units are one, as for a bounded one.
     unscaled = {name: (0.0, np.inf) for name in law.mixed if name in shared}
     problem, x_unit, y_unit = pose(joint_law, rule, points, unscaled | bounds, fixed)
-    candidates = _starts(law, points, per_point, numbers, shared, options)
+    candidates = _starts(law, points, per_point, places, shared, options)
     starts = joint_law.in_units(candidates, 1 / x_unit, 1 / y_unit)
     solution = polish(problem.repeated(len(starts)), starts)
     best = int(np.argmin(solution.value))
@@ -222,26 +223,26 @@ def _of_each(joint: Law, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _starts(
-    law: Law, points: Any, per_point: Mapping[str, Any], numbers: np.ndarray, shared: tuple[str, ...],
+    law: Law, points: Any, per_point: Mapping[str, Any], places: np.ndarray, shared: tuple[str, ...],
     options: Mapping[str, Any],
 ) -> np.ndarray:  # fmt: skip
     """Joint parameters in the user's units: each group's own shared ones, with the others fitted to them."""
 
     def params_of(group: float | None, fixed: Mapping[str, float]) -> dict[str, float] | None:
-        rows = np.arange(len(numbers)) if group is None else np.flatnonzero(numbers == group)
-        each = {k: None if v is None else np.broadcast_to(v, numbers.shape)[rows] for k, v in per_point.items()}
+        rows = np.arange(len(places)) if group is None else np.flatnonzero(places == group)
+        each = {k: None if v is None else np.broadcast_to(v, places.shape)[rows] for k, v in per_point.items()}
         try:
             held = {**options["fixed"], **fixed}
             return fit_points(law, points.x[rows, 0], points.y[rows], each, {**options, "fixed": held}).params
         except FitError:
             return None
 
-    own = [params_of(group, {}) for group in (None, *np.unique(numbers))]
+    own = [params_of(group, {}) for group in (None, *np.unique(places))]
     candidates = [params for params in own if params is not None][:_MOST_STARTS]
     starts = []
     for candidate in candidates:
         held = {name: candidate[name] for name in shared}
-        each = [params_of(group, held) or candidate for group in np.unique(numbers)]
+        each = [params_of(group, held) or candidate for group in np.unique(places)]
         starts.append([held[n] for n in shared] + [p[n] for p in each for n in law.params if n not in shared])
     if not starts:
         raise FitError(f"{law.name!r} can be fitted neither to one group nor to all points together")

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-import numpy as np
-
+from ..inputs import check_number
 from .objective import IDENTITY, LOG, Objective
 
 __all__ = ["OBJECTIVES", "find_objective"]
@@ -37,8 +36,7 @@ def find_objective(name: str, delta: float | None = None) -> Objective:
     objective = OBJECTIVES[name]
     if delta is None:
         return objective
-    if objective.delta is None or not 0 < delta < np.inf:
-        raise ValueError(
-            f"delta must be positive, finite and goes with a Huber objective, got delta={delta!r} for {name!r}"
-        )
+    if objective.delta is None:
+        raise ValueError(f"delta goes with a Huber objective, got {name!r} with delta={delta!r}")
+    check_number("delta", delta, positive=True)
     return replace(objective, delta=delta)

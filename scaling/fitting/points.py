@@ -1,5 +1,6 @@
 """The points of a fit: checked, weighted, and posed as a problem in scaled units."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from ..inputs import check_inside, check_positive, check_same_index
+from ..inputs import check_inside, check_positive, check_same_index, numbers
 from ..laws import Law
 from .objective import Objective
 from .problem import Problem
@@ -44,7 +45,7 @@ def check_points(
     if np.ma.is_masked(x) or np.ma.is_masked(y):
         raise ValueError("x and y must not be masked: leave the masked rows out (x[~mask], y[~mask])")
     check_same_index(x=x, y=y, **per_point)
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    x, y = numbers("x", x), numbers("y", y)
     _check_shapes(law, x, y)
     _check_values(law, objective, x, y)
     counts = _per_point("counts", per_point.get("counts"), y)
@@ -134,14 +135,14 @@ def _check_num_eval(
     bad = np.flatnonzero(~((y >= 0) & (y <= 1)))
     if bad.size:
         raise ValueError(f"y (for objective 'binomial') must lie in [0, 1]; row {bad[0]} is {y[bad[0]]:g}")
-    images = np.asarray(num_eval, dtype=float)
+    images = numbers("num_eval", num_eval)
     return _per_point("num_eval", np.full(y.shape, images) if images.ndim == 0 else images, y)
 
 
 def _per_point(name: str, values: ArrayLike | None, y: np.ndarray) -> np.ndarray | None:
     if values is None:
         return None
-    values = check_positive(name, np.asarray(values, dtype=float))
+    values = check_positive(name, numbers(name, values))
     if values.shape != y.shape:
         raise ValueError(f"{name} must have the shape of y, {y.shape}, got {values.shape}")
     return values
@@ -160,6 +161,9 @@ def _check_enough(law: Law, x: np.ndarray, y: np.ndarray, num_fixed: int) -> Non
 
 def _check_bounds(law: Law, bounds: Mapping[str, Any], fixed: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
     limits = {name: (low, high) for name, low, high in zip(law.params, law.lower, law.upper, strict=True)}
+    for name, value in fixed.items():
+        if not isinstance(value, int | float | np.number) or not abs(value) <= sys.float_info.max:
+            raise ValueError(f"fixed {name} must be a finite number, got {value!r}")
     for name, pair in {**bounds, **{name: (value, value) for name, value in fixed.items()}}.items():
         law.index(name)
         if (

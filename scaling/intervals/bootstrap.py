@@ -55,8 +55,9 @@ def bootstrap_fit(
     True
     """
     rng = generator(rng)
-    method = method or ("residual" if groups is None else "cluster")
-    if method not in METHODS or (groups is None) == (method == "cluster"):
+    if method is None:
+        method = "residual" if groups is None else "cluster"
+    if not isinstance(method, str) or method not in METHODS or (groups is None) == (method == "cluster"):
         raise ValueError(f"method must be one of {METHODS}, 'cluster' with groups and only then, got {method!r}")
     check_num_draws(num_draws)
     if fit.degrees_of_freedom <= 0:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FitError, FitWarning
 from ..fitting.fit import Fit
-from ..inputs import check_positive
+from ..inputs import check_positive, numbers
 from ..notebook_view import NotebookView
 from ..prediction import Prediction, check_kind, check_level
 from ..quantiles import expanded_level
@@ -76,7 +76,7 @@ class BootstrapFit(NotebookView):
 
     def values(self, x: ArrayLike) -> np.ndarray:
         """Each draw's law at x, shape (num_draws, number of x)."""
-        scaled, _ = self.fit.scaled(check_positive("x", np.asarray(x, dtype=float)))
+        scaled, _ = self.fit.scaled(check_positive("x", numbers("x", x)))
         return self._law(scaled) * self.fit.y_unit
 
     def values_at_own(self, x: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class BootstrapFit(NotebookView):
     def predict(self, x: ArrayLike, level: float = 0.95, kind: str = "confidence") -> Prediction:
         """The law at x with a percentile interval; `kind` "prediction" adds the scatter of one new point."""
         check_kind(kind)
-        x = np.asarray(x, dtype=float)
+        x = numbers("x", x)
         median = self.fit.predict(x)
         draws = self.values(x)
         if kind == "prediction":

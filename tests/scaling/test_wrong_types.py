@@ -150,3 +150,39 @@ def test_options_are_numbers_and_lists():
 
 def test_a_table_without_rows_has_no_means():
     assert tables.group_means(LAWS.iloc[:0], {"g": ["a", "b"]}).empty
+
+
+FIT = sc.fit_law("power", COST, ERROR)
+WRONG = (5, True, "zz", object, {"a": 1}, [[1]], pd.NA, 10**400)
+OPTIONS_OF_FITS = {
+    "delta": lambda v: sc.fit_law("power", COST, ERROR, objective="huber", delta=v),
+    "bounds": lambda v: sc.fit_law("power", COST, ERROR, bounds=v),
+    "fixed": lambda v: sc.fit_law("power", COST, ERROR, fixed={"b": v}),
+    "counts": lambda v: sc.fit_law("power", COST, ERROR, counts=v),
+    "y_std": lambda v: sc.fit_law("power", COST, ERROR, y_std=v),
+    "groups": lambda v: sc.fit_law("power", COST, ERROR, groups=v),
+    "predict": lambda v: FIT.predict(v),
+    "solve": lambda v: FIT.solve_for_x(v),
+    "level": lambda v: FIT.interval("b", v),
+    "method": lambda v: sc.bootstrap_fit(FIT, num_draws=5, method=v),
+    "rng": lambda v: sc.bootstrap_fit(FIT, num_draws=5, rng=v),
+    "holdout": lambda v: sc.compare_laws(COST, ERROR, ["power"], holdout=v),
+    "laws": lambda v: sc.fit_ensemble(COST, ERROR, laws=v),
+    "noise_std": lambda v: sc.fit_frontier(COST, ERROR, selection="stochastic", noise_std=v, num_draws=5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONS_OF_FITS)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda value: str(value)[:12])
+def test_an_option_of_a_fit_of_another_type_is_one_sentence_or_an_answer(name, wrong):
+    """A number may be right (a seed, a threshold): then there is an answer."""
+    with warnings.catch_warnings(action="ignore", category=sc.FitWarning):
+        try:
+            OPTIONS_OF_FITS[name](wrong)
+        except ValueError as error:  # a FitError too
+            said = str(error)
+        else:
+            said = "an answer"
+            assert isinstance(wrong, int) or (name in ("predict", "solve", "rng") and wrong == [[1]]), wrong
+    assert 5 < len(said) < 1000
+    assert "\n" not in said

@@ -85,7 +85,7 @@ def test_summary_names_the_law_and_its_warnings():
         ({"y_std": [0.1] * 7 + [0]}, "y_std must be positive"),
         ({"objective": "l1"}, "objective must be one of .*, got 'l1'"),
         ({"objective": "huber", "delta": -1}, "delta must be positive"),
-        ({"delta": 0.1}, "delta must be positive, finite and goes with a Huber objective"),
+        ({"delta": 0.1}, "delta goes with a Huber objective, got 'log_least_squares'"),
         ({"bounds": {"z": (0, 1)}}, "has the parameters .* got 'z'"),
         ({"bounds": {"c": (1, 0)}}, r"bounds of c must be \(lower, upper\)"),
     ],
@@ -162,7 +162,7 @@ def test_huber_fits_end_at_their_kinks(seed, options):
 
 
 def test_a_delta_that_is_no_threshold_is_refused():
-    with pytest.raises(ValueError, match="delta must be positive, finite"):
+    with pytest.raises(ValueError, match="delta must be positive and finite"):
         fit_law("saturating_power", C, E, objective="log_huber", delta=np.inf)
 
 
